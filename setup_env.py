@@ -41,9 +41,9 @@ def missing(wanted: dict[str, str]) -> list[str]:
 
 def stamp() -> list[str]:
     """What .venv is made from: interpreter, folder (its scripts hold absolute paths) and pins."""
-    question = [PYTHON, "-c", "import sys; print(sys.version)"]
+    question = [PYTHON, "-c", "import sys; print(*sys.version_info[:2])"]
     try:  # asked anew each time: a system upgrade may have replaced the interpreter or taken it away
-        answer = subprocess.run(question, capture_output=True, text=True).stdout.partition(" ")[0]
+        answer = subprocess.run(question, capture_output=True, text=True).stdout.strip()
     except OSError:
         answer = "none"
     return [f"python {answer}", f"folder {ROOT}"] + [f"{n}=={v}" for n, v in pins("test").items()]
@@ -125,7 +125,7 @@ def main(extras: list[str]) -> None:
     active = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     if active and not inside_own:
         few = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-        say(f"The active environment lacks {len(lacking)} pins ({few}): it is left as it is and .venv is used.")
+        say(f"The active environment lacks {len(lacking)} of the pins ({few}): not touched, .venv is used.")
     if venv_state() != "ready":
         make_venv()
     print(PYTHON)
