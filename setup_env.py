@@ -105,7 +105,7 @@ def make_venv() -> None:
                 sys.exit(f"{sys.executable} cannot make a virtual environment; install Python's venv module "
                          "(on Debian and Ubuntu: apt install python3-venv) and run this again.")
         try:
-            run([PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+            run([PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check",
                  "--editable", ".[test]"], lock)
         except subprocess.CalledProcessError:
             sys.exit("pip could not install the pinned packages (its own message is above); "
