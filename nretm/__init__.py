@@ -17,3 +17,5 @@ from nretm.predicates import (
 )
 from nretm.rule import And, Not, Or
 from nretm.text import Policy
+from nretm.flags import FlagTable
+from nretm.tracker import State, Tracker

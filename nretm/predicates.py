@@ -14,8 +14,9 @@ from __future__ import annotations
 import inspect
 import unicodedata
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
-from nretm.rule import Rule
+from nretm.rule import Not, Rule
 from nretm.text import Policy
 
 MOST_OVER = 9  # the value of Len and StopWordCount counts down to zero and, where a sentence runs over, to -MOST_OVER
@@ -110,12 +111,13 @@ class Predicate(Rule):
             if kind is Phrase:
                 object.__setattr__(self, f.name, tidy(value))
 
-    def pieces(self):
+    def pieces(self, positive=True):
         yield f"{self.name}(", None
         for i, argument in enumerate(self.arguments):
             if i:
                 yield ", ", None
-            yield written(argument), ((self, i) if isinstance(argument, str) else None)
+            literal = self if positive else Not(self)
+            yield written(argument), literal if isinstance(argument, str) else None
         yield ")", None
 
     def __repr__(self) -> str:
@@ -147,7 +149,7 @@ def predicate(cls: type) -> type[Predicate]:
         if getattr(cls, method) is getattr(Predicate, method):
             raise TypeError(f"{cls.__name__} has no {method}(): a predicate needs state(memory, at) for the tracker "
                             "and holds(text, tolerance) for nretm.check")
-    cls = dataclass(frozen=True, repr=False, init="__init__" not in cls.__dict__)(cls)
+    cls = dataclass(frozen=True, repr=False, init=cls.__init__ is object.__init__)(cls)
     cls.name = cls.__dict__.get("name") or cls.__name__
     for spelling in {cls.name.lower(), cls.__name__.lower()}:
         known = REGISTRY.get(spelling)
@@ -157,8 +159,7 @@ def predicate(cls: type) -> type[Predicate]:
     return cls
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Whether a phrase has been mentioned: whole words, contiguous, within one sentence."""
 
     ways: frozenset[tuple[str, ...]]

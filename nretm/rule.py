@@ -35,10 +35,10 @@ class Rule:
     def __str__(self) -> str:
         return "".join(text for text, _ in self.pieces())
 
-    def pieces(self) -> Iterator[tuple[str, tuple[Rule, int] | None]]:
-        """The input expression in pieces; a piece that is an argument comes with its (literal, argument index).
+    def pieces(self, positive: bool = True) -> Iterator[tuple[str, Rule | None]]:
+        """The input expression in pieces; a phrase comes with the literal whose variable it is (section 2.3).
 
-        The marks tell the tracker which input tokens are the variables of which literal (section 2.3).
+        `positive` is false under an odd number of negations: there the literal is the negated predicate.
         """
         raise NotImplementedError
 
@@ -90,11 +90,11 @@ class _Joined(Rule):
     def __hash__(self) -> int:
         return hash((type(self).__name__, self.parts))
 
-    def pieces(self):
+    def pieces(self, positive=True):
         for i, part in enumerate(self.parts):
             if i:
                 yield self.sign, None
-            yield from _in_parentheses(part) if isinstance(part, (_Joined, Not)) else part.pieces()
+            yield from _operand(part, positive)
 
 
 class And(_Joined):
@@ -119,19 +119,18 @@ class Not(Rule):
         _must_be_rule(self.rule)
         _set_depth(self, 1 + self.rule.depth)
 
-    def pieces(self):
+    def pieces(self, positive=True):
         yield "not ", None
-        if isinstance(self.rule, (_Joined, Not)):
-            yield from _in_parentheses(self.rule)
-        else:  # the marks speak of the literal, which is the negation
-            for text, mark in self.rule.pieces():
-                yield text, mark and (self, mark[1])
+        yield from _operand(self.rule, not positive)
 
 
-def _in_parentheses(rule: Rule):
-    yield "(", None
-    yield from rule.pieces()
-    yield ")", None
+def _operand(rule: Rule, positive: bool):
+    parentheses = isinstance(rule, (_Joined, Not))
+    if parentheses:
+        yield "(", None
+    yield from rule.pieces(positive)
+    if parentheses:
+        yield ")", None
 
 
 def _must_be_rule(thing: object) -> None:
@@ -184,6 +183,11 @@ def _clauses(nnf: Rule) -> list[tuple[Rule, ...]]:
 def negation(literal: Rule) -> Rule:
     """The opposite literal."""
     return literal.rule if isinstance(literal, Not) else Not(literal)
+
+
+def predicate_of(literal: Rule) -> Rule:
+    """The predicate of a literal, without its negation."""
+    return literal.rule if isinstance(literal, Not) else literal
 
 
 def _written(literal: Rule) -> str:

@@ -1,0 +1,251 @@
+"""The Logic Tracker: runs the predicates of a rule over the tokens written so far (paper, section 2.3).
+
+A `State` is what is known after a prefix.  It is never changed: `step` makes a new one, so beams may branch at will, and
+it depends on the prefix alone.  The cost of a step does not depend on how long the prefix is.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from nretm.flags import FlagTable, N, entry, joined, layout
+from nretm.lexer import Node, Run, lexer_for
+from nretm.parse import as_rule
+from nretm.predicates import Predicate
+from nretm.rule import And, Not, Or, Rule, predicate_of
+from nretm.text import Policy
+
+END = sys.maxsize  # the current sentence of a finished text: behind all of them
+
+
+class Reading(NamedTuple):
+    """What has been read: where the text is, and the memory of each predicate.
+
+    sentence                the one being written, from 1; 0 before the first word, END after the last
+    words, stops            words and stop words of the current sentence
+    lengths, stop_counts    the same of the sentences that have ended
+    """
+
+    memories: tuple
+    sentence: int = 0
+    words: int = 0
+    stops: int = 0
+    lengths: tuple[int, ...] = ()
+    stop_counts: tuple[int, ...] = ()
+    all_words: int = 0
+    all_stops: int = 0
+    open: bool = False  # something is written in the current sentence
+
+    @property
+    def finished(self) -> bool:
+        return self.sentence == END
+
+    def words_in(self, k: int | None) -> int | None:
+        """Words of sentence k, or of everything; None if it has not begun."""
+        if k is None:
+            return self.all_words if self.sentence else None
+        if k == self.sentence:
+            return self.words
+        return self.lengths[k - 1] if k <= len(self.lengths) else None
+
+    def stops_in(self, k: int | None) -> int | None:
+        """Stop words of sentence k, or of everything; None if it has not begun."""
+        if k is None:
+            return self.all_stops if self.sentence else None
+        if k == self.sentence:
+            return self.stops
+        return self.stop_counts[k - 1] if k <= len(self.stop_counts) else None
+
+
+class State:
+    """The state of a rule after a prefix.  `settled` leaves out the tail that may still grow, `now` has it."""
+
+    __slots__ = ("tracker", "parent", "token_id", "node", "settled", "now", "states", "flag_ids")
+
+    def __init__(self, tracker: Tracker, parent: State | None, token_id: int | None, node: Node,
+                 settled: Reading, now: Reading, states: tuple, flag_ids: tuple[int, ...]):
+        self.tracker, self.parent, self.token_id, self.node = tracker, parent, token_id, node
+        self.settled, self.now, self.states, self.flag_ids = settled, now, states, flag_ids
+
+    @property
+    def finished(self) -> bool:
+        """Whether the text has ended."""
+        return self.now.sentence == END
+
+    @property
+    def flags(self) -> list[str]:
+        """The flag of every input token."""
+        strings = self.tracker.table.strings
+        return [strings[self.flag_ids[group]] for group in self.tracker.groups]
+
+    @property
+    def statuses(self) -> dict[Rule, tuple[int, int | None]]:
+        """Literal -> (status, value): 0 not satisfied, 1 in progress, 2 satisfied."""
+        return dict(zip(self.tracker.literals, self.states, strict=True))
+
+    @property
+    def verdict(self) -> str:
+        """"satisfied", "possible" (still), or "broken" (for good: no continuation obeys the rule)."""
+        truth = {literal: self.tracker.truth(i, self) for i, literal in enumerate(self.tracker.literals)}
+        return {True: "satisfied", None: "possible", False: "broken"}[_kleene(self.tracker.nnf, truth)]
+
+    @property
+    def token_ids(self) -> list[int]:
+        """The prefix."""
+        ids, state = [], self
+        while state.parent is not None:
+            ids.append(state.token_id)
+            state = state.parent
+        return ids[::-1]
+
+    @property
+    def text(self) -> str:
+        """The text written so far."""
+        return self.tracker.lexer.pieces.text(self.token_ids)
+
+
+class Tracker:
+    """Tracks one rule over one output.
+
+    source      the text before the rule's expression in the encoder's input; "" if there is none
+    tokenizer   the model's
+    policy      how words and sentences are counted
+    table       numbers flags; trackers that share a table share the numbers
+    compress    let predicates share entries of the flag as the paper says; otherwise one entry a literal
+    """
+
+    def __init__(self, rule: Rule | str, source: str, tokenizer, policy: Policy | None = None,
+                 table: FlagTable | None = None, compress: bool = True):
+        self._set(as_rule(rule), tokenizer((source or "") + str(as_rule(rule)))["input_ids"], tokenizer, policy,
+                  table, compress)
+
+    @classmethod
+    def for_input(cls, rule: Rule | str, input_ids, tokenizer, policy: Policy | None = None,
+                  table: FlagTable | None = None, compress: bool = True) -> Tracker:
+        """The tracker for an encoder input that is tokenised already; padding may be left in."""
+        tracker = cls.__new__(cls)
+        tracker._set(as_rule(rule), [int(i) for i in input_ids], tokenizer, policy, table, compress)
+        return tracker
+
+    def _set(self, rule, input_ids, tokenizer, policy, table, compress) -> None:
+        self.rule, self.nnf, self.literals = rule, rule.nnf(), rule.literals
+        self.input_ids = input_ids
+        self.lexer = lexer_for(tokenizer, policy or Policy())
+        self.table = table if table is not None else FlagTable()
+        self.layout = layout(rule, input_ids, self.lexer, compress)
+        self.groups = self.layout.groups  # (S,)
+        self._predicates = [predicate_of(literal) for literal in self.literals]
+        self._negated = [isinstance(literal, Not) for literal in self.literals]
+        self._readers = [(i, p.read) for i, p in enumerate(self._predicates) if type(p).read is not Predicate.read]
+        self._seen: dict[tuple, tuple[int, ...]] = {}  # states of all literals -> flag ids of all groups
+        eos, separator = tokenizer.eos_token_id, self.lexer.separator_id
+        self._eos = eos if eos != separator else None
+        # A document whose sentences are separated by eos itself ends with another special token, as mBART's
+        # documents end with the language code; before the first word such a token is a prefix.
+        self._closing = frozenset() if self._eos is not None else self.lexer.pieces.special - {separator}
+
+    def start(self) -> State:
+        """The state before the first token."""
+        nothing = Reading(tuple(p.start(self.lexer.policy) for p in self._predicates))
+        return self._state(None, None, self.lexer.root, nothing, nothing)
+
+    def step(self, state: State, token_id: int) -> State:
+        """The state after one more token."""
+        if state.now.sentence == END:
+            return state
+        if token_id == self._eos or (token_id in self._closing and state.now.sentence):
+            end = _finish(state.now)
+            return self._state(state, token_id, state.node, end, end)
+        edge = state.node.edges.get(token_id) or self.lexer.edge(state.node, token_id)
+        if edge.node is state.node:  # nothing was written
+            return State(self, state, token_id, edge.node, state.settled, state.now, state.states, state.flag_ids)
+        settled = state.now if edge.as_read else self._advance(state.settled, edge.settled)
+        return self._state(state, token_id, edge.node, settled, self._advance(settled, edge.node.open))
+
+    def run(self, token_ids) -> np.ndarray:
+        """The flag ids of every group after every prefix of the tokens: (T + 1, G)."""
+        state, step = self.start(), self.step
+        columns = [state.flag_ids]
+        for token_id in token_ids:
+            state = step(state, int(token_id))
+            columns.append(state.flag_ids)
+        return np.array(columns, dtype=np.int32).reshape(len(columns), -1)
+
+    def truth(self, i: int, state: State) -> bool | None:
+        """Whether literal i is satisfied, broken for good, or open.
+
+        The tail counts for satisfaction, as flags do; against it only what no further character can undo.
+        """
+        if state.states[i][0] == 2:
+            return True
+        predicate, memory, at = self._predicates[i], state.settled.memories[i], state.settled
+        status = predicate.state(memory, at)[0]
+        dead = status == 2 if self._negated[i] else status != 2 and predicate.broken(memory, at)
+        return False if dead or at.finished else None
+
+    def _advance(self, at: Reading, runs: tuple[Run, ...]) -> Reading:
+        for run in runs:
+            sentence, index, memories = at.sentence or 1, at.words, at.memories
+            if self._readers and run.words:
+                memories = list(memories)
+                for i, read in self._readers:
+                    memory = memories[i]
+                    for offset, word in enumerate(run.words):
+                        memory = read(memory, word, sentence, index + offset)
+                    memories[i] = memory
+                memories = tuple(memories)
+            count = len(run.words)
+            words, stops = index + count, at.stops + run.stops
+            all_words, all_stops = at.all_words + count, at.all_stops + run.stops
+            if run.ends:
+                at = Reading(memories, sentence + 1, 0, 0, (*at.lengths, words), (*at.stop_counts, stops),
+                             all_words, all_stops)
+            else:
+                at = Reading(memories, sentence, words, stops, at.lengths, at.stop_counts, all_words, all_stops, True)
+        return at
+
+    def _state(self, parent, token_id, node, settled: Reading, now: Reading) -> State:
+        states = tuple([_negated(p, memory, now) if negated else p.state(memory, now)
+                        for p, negated, memory in zip(self._predicates, self._negated, now.memories, strict=True)])
+        flag_ids = self._seen.get(states)
+        if flag_ids is None:
+            flag_ids = self._seen[states] = tuple(self._flag(group, states) for group in self.layout.entries)
+        return State(self, parent, token_id, node, settled, now, states, flag_ids)
+
+    def _flag(self, group: tuple[tuple[int, ...], ...], states: tuple) -> int:
+        return self.table.intern(" ".join(
+            entry(joined([states[i] for i in shown])) if shown else N for shown in group))
+
+
+def _negated(predicate: Predicate, memory, at: Reading) -> tuple[int, int | None]:
+    """The state of `not p`: 0 before, 1 while p could still come true, 2 once it cannot, 0 for good when it has."""
+    status, value = predicate.state(memory, at)
+    if status == 2:
+        return 0, None
+    if predicate.broken(memory, at):
+        return 2, None
+    return (1, value) if predicate.begun(at) else (0, None)
+
+
+def _finish(at: Reading) -> Reading:
+    """The text ends here; a sentence left without a terminator ends with it."""
+    lengths, stop_counts = at.lengths, at.stop_counts
+    if at.open:
+        lengths, stop_counts = (*lengths, at.words), (*stop_counts, at.stops)
+    return Reading(at.memories, END, 0, 0, lengths, stop_counts, at.all_words, at.all_stops)
+
+
+def _kleene(nnf: Rule, truth: dict[Rule, bool | None]) -> bool | None:
+    """Three-valued logic: None is unknown."""
+    match nnf:
+        case And():
+            values = [_kleene(part, truth) for part in nnf.parts]
+            return False if False in values else None if None in values else True
+        case Or():
+            values = [_kleene(part, truth) for part in nnf.parts]
+            return True if True in values else None if None in values else False
+        case _:
+            return truth[nnf]
