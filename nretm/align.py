@@ -90,7 +90,7 @@ def _find(expression: str, text: str, owners: list[tuple[int, int]]):
         begin = len(text) - len(expression)
         return begin, owners[begin:]
     if UNKNOWN in text:  # an unknown token may stand for any characters: let a regular expression fill them in
-        for begin in range(len(text) - 1, max(-1, len(text) - len(expression) - 1), -1):
+        for begin in range(max(0, len(text) - len(expression)), len(text)):
             end = text[begin:]
             if (begin and owners[begin - 1] == owners[begin]) or end.count(UNKNOWN) > MOST_UNKNOWN:
                 continue

@@ -37,13 +37,18 @@ class FlagTable:
         return len(self.strings)
 
 
-def entry(state: tuple[int, int | None]) -> str:
+def entry(state: tuple[int, int | None] | None) -> str:
+    """One entry of a flag: N, a status, or a status and its value."""
+    if state is None:
+        return N
     status, value = state
     return str(status) if value is None else f"{status} {value}"
 
 
-def joined(states: list[tuple[int, int | None]]) -> tuple[int, int | None]:
+def joined(states: list[tuple[int, int | None]]) -> tuple[int, int | None] | None:
     """Literals that take turns in one entry: the one in progress; else satisfied if all of them are."""
+    if not states:
+        return None
     for state in states:
         if state[0] == 1:
             return state

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nretm.flags import FlagTable, N, entry, joined, layout
+from nretm.flags import FlagTable, entry, joined, layout
 from nretm.lexer import Node, Run, lexer_for
 from nretm.parse import as_rule
 from nretm.predicates import Predicate
@@ -157,22 +157,40 @@ class Tracker:
         if state.now.sentence == END:
             return state
         if token_id == self._eos or (token_id in self._closing and state.now.sentence):
-            end = _finish(state.now)
-            return self._state(state, token_id, state.node, end, end)
+            return self._finished(state, token_id)
         edge = state.node.edges.get(token_id) or self.lexer.edge(state.node, token_id)
         if edge.node is state.node:  # nothing was written
             return State(self, state, token_id, edge.node, state.settled, state.now, state.states, state.flag_ids)
         settled = state.now if edge.as_read else self._advance(state.settled, edge.settled)
         return self._state(state, token_id, edge.node, settled, self._advance(settled, edge.node.open))
 
-    def run(self, token_ids) -> np.ndarray:
-        """The flag ids of every group after every prefix of the tokens: (T + 1, G)."""
-        state, step = self.start(), self.step
-        columns = [state.flag_ids]
+    def states(self, token_ids) -> list[State]:
+        """The state after every prefix of the tokens, the empty one first."""
+        states, step = [self.start()], self.step
         for token_id in token_ids:
-            state = step(state, int(token_id))
-            columns.append(state.flag_ids)
+            states.append(step(states[-1], int(token_id)))
+        return states
+
+    def run(self, token_ids, gold: bool = False) -> np.ndarray:
+        """The flag ids of every group after every prefix of the tokens: (T + 1, G).
+
+        `gold`: the tokens are a training target.  What they do not obey has no alignment with them and gets N
+        (section 2.4): the literals of every clause of the rule that the target leaves unsatisfied.
+        """
+        states = self.states(token_ids)
+        unaligned = self.unaligned(states[-1]) if gold else frozenset()
+        columns = ([self._flags(state.states, unaligned) for state in states] if unaligned
+                   else [state.flag_ids for state in states])
         return np.array(columns, dtype=np.int32).reshape(len(columns), -1)
+
+    def unaligned(self, last: State) -> frozenset[int]:
+        """The literals, by number, that a training target which ends in this state has no alignment with."""
+        end = last if last.finished else self._finished(last, None)
+        if end.verdict == "satisfied":
+            return frozenset()
+        obeyed = {literal for literal, (status, _) in end.statuses.items() if status == 2}
+        aligned = {literal for clause in self.rule.cnf() if obeyed.intersection(clause) for literal in clause}
+        return frozenset(i for i, literal in enumerate(self.literals) if literal not in aligned)
 
     def truth(self, i: int, state: State) -> bool | None:
         """Whether literal i is satisfied, broken for good, or open.
@@ -212,12 +230,21 @@ class Tracker:
                         for p, negated, memory in zip(self._predicates, self._negated, now.memories, strict=True)])
         flag_ids = self._seen.get(states)
         if flag_ids is None:
-            flag_ids = self._seen[states] = tuple(self._flag(group, states) for group in self.layout.entries)
+            flag_ids = self._seen[states] = self._flags(states)
         return State(self, parent, token_id, node, settled, now, states, flag_ids)
 
-    def _flag(self, group: tuple[tuple[int, ...], ...], states: tuple) -> int:
-        return self.table.intern(" ".join(
-            entry(joined([states[i] for i in shown])) if shown else N for shown in group))
+    def _finished(self, state: State, token_id: int | None) -> State:
+        end = _finish(state.now)
+        return self._state(state, token_id, state.node, end, end)
+
+    def _flags(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> tuple[int, ...]:
+        """The flag of each group, by number."""
+        return tuple(self.table.intern(" ".join(map(entry, entries))) for entries in self.entries(states, unaligned))
+
+    def entries(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> list[list[tuple[int, int | None] | None]]:
+        """The entries of each group's flag, before they are written out; None is N."""
+        return [[joined([states[i] for i in literals if i not in unaligned]) for literals in group]
+                for group in self.layout.entries]
 
 
 def _negated(predicate: Predicate, memory, at: Reading) -> tuple[int, int | None]:
