@@ -46,12 +46,14 @@ class Node:
 class Edge:
     """What one token does: `settled` is final and replaces the old tail, the new node holds the new one.
 
-    `as_read` says that the settled words are just how the old tail read, which saves reading them again.
+    `as_read` says that the settled words are just how the old tail read, which saves reading them again; `silent`
+    that the token writes nothing.
     """
 
     node: Node
     settled: tuple[Run, ...]
     as_read: bool
+    silent: bool = False
 
 
 class Lexer:
@@ -84,7 +86,7 @@ class Lexer:
             return Edge(self._node("", b"", True), runs, False)
         piece = self.pieces[token_id]
         if not piece:
-            return Edge(node, (), False)
+            return Edge(node, (), False, silent=True)
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         text = node.tail + decoder.decode(node.rest + piece)
         rest = decoder.getstate()[0]

@@ -77,14 +77,14 @@ class StateMatrix:
             entries = [step[group] for step in self.entries]
             statuses = [[e[0] for e in flag] for flag in entries]
             least = [min((status for status in flag if status != N), default=N) for flag in statuses]
-            rows.append((token, _cells([" · ".join(flag) for flag in entries], least, statuses)))
+            rows.append((token, _cells([" · ".join(map(_airy, flag)) for flag in entries], least, statuses)))
         return rows
 
     def predicate_rows(self, literal: Rule) -> list[tuple[str, list[Cell]]]:
         """One literal's own entry: a row for each of its variables, or a single one if it has none."""
         variables, states = self.panels[literal]
         statuses = [str(status) for status, _ in states]
-        values = [entry(state) for state in states]
+        values = [_airy(entry(state)) for state in states]
         labels = ["every token"] if variables is None else [self.inputs[i] for i in variables]
         return [(label, _cells(values, statuses, statuses)) for label in labels]
 
@@ -113,6 +113,11 @@ def _td(cell: Cell) -> str:
     outline = f"2px solid {CHANGE}" if cell.changed else "1px solid #fff"
     return (f"<td style='background:{COLOURS[cell.status]};color:#000;border:{outline};white-space:nowrap;"
             f"text-align:center'>{html.escape(cell.text)}</td>")
+
+
+def _airy(entry: str) -> str:
+    """A status and its value with a gap that is seen in small print."""
+    return entry.replace(" ", "\u2002")
 
 
 def _cells(texts, statuses, compared) -> list[Cell]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from nltk.tokenize.destructive import NLTKWordTokenizer
@@ -75,7 +75,7 @@ class Policy:
 
     words: str = "treebank"
     separator: str | None = None
-    stop_words: frozenset[str] = ENGLISH
+    stop_words: frozenset[str] = field(default=ENGLISH, repr=False)
 
     def __post_init__(self) -> None:
         if self.words not in WORD_POLICIES:

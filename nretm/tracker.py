@@ -145,7 +145,7 @@ class Tracker:
         self._eos = eos if eos != separator else None
         # A document whose sentences are separated by eos itself ends with another special token, as mBART's
         # documents end with the language code; before the first word such a token is a prefix.
-        self._closing = frozenset() if self._eos is not None else self.lexer.pieces.special - {separator}
+        self._closing = frozenset() if self._eos is not None else self.lexer.pieces.special - {separator, tokenizer.unk_token_id}
 
     def start(self) -> State:
         """The state before the first token."""
@@ -159,7 +159,7 @@ class Tracker:
         if token_id == self._eos or (token_id in self._closing and state.now.sentence):
             return self._finished(state, token_id)
         edge = state.node.edges.get(token_id) or self.lexer.edge(state.node, token_id)
-        if edge.node is state.node:  # nothing was written
+        if edge.silent:
             return State(self, state, token_id, edge.node, state.settled, state.now, state.states, state.flag_ids)
         settled = state.now if edge.as_read else self._advance(state.settled, edge.settled)
         return self._state(state, token_id, edge.node, settled, self._advance(settled, edge.node.open))
