@@ -98,7 +98,9 @@ def make_venv() -> None:
             say("The pins have changed: updating .venv.")
         else:
             say("Making the environment .venv and installing the pinned packages with pip, once: "
-                "about 3 minutes and 2.1 GB of disk (several GB more where pip takes torch with CUDA).")
+                "about 3 minutes and 2 GB of disk (several GB more where pip takes torch with CUDA).")
+            if VENV.exists():
+                say("  an older .venv, unfinished or moved here, is removed first")
             try:
                 run([sys.executable, "-m", "venv", "--clear", VENV], lock)
             except subprocess.CalledProcessError:
