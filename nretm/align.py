@@ -25,7 +25,7 @@ def variables_of(rule: Rule, input_ids: list[int], lexer: Lexer) -> list[frozens
     begin, owners_of_expression = _find(expression, text, owners)
     if begin is None:
         raise ValueError("the encoder's input does not end with the rule's input expression: it was given "
-                         f"{_shorten(lexer.pieces.text(input_ids))!r} and the rule is {_shorten(str(rule))!r}; "
+                         f"{_shorten(lexer.text(input_ids))!r} and the rule is {_shorten(str(rule))!r}; "
                          "tokenise source + str(rule)")
     found: dict[Rule, set[int]] = {}
     for literal, start, end in phrases:

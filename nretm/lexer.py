@@ -72,6 +72,12 @@ class Lexer:
         self._nodes: dict[tuple[str, bytes, bool], Node] = {}
         self.root = self._node("", b"", True)
 
+    def text(self, ids) -> str:
+        """The text that the ids spell, with the separators between its sentences and without other special tokens."""
+        separator = (self.policy.separator or "").encode()
+        pieces = (separator if i == self.separator_id else self.pieces[i] or b"" for i in ids)
+        return b"".join(pieces).decode(errors="replace").strip()
+
     def edge(self, node: Node, token_id: int) -> Edge:
         """Where the token leads from the node."""
         edge = node.edges.get(token_id)

@@ -61,10 +61,6 @@ class Pieces:
             return f" {token}".encode()  # no decoder: tokens are words
         return self._decoder.decode(["x", token]).removeprefix("x").encode()
 
-    def text(self, ids) -> str:
-        """The text that the ids spell, special tokens left out."""
-        return b"".join(filter(None, map(self.__getitem__, ids))).decode(errors="replace").strip()
-
     def shown(self, token_id: int) -> str:
         """A token as a picture labels it."""
         piece = self[token_id]

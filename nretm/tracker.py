@@ -104,7 +104,7 @@ class State:
     @property
     def text(self) -> str:
         """The text written so far."""
-        return self.tracker.lexer.pieces.text(self.token_ids)
+        return self.tracker.lexer.text(self.token_ids)
 
 
 class Tracker:

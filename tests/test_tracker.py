@@ -47,11 +47,11 @@ def test_every_prefix_reads_as_if_it_were_scanned_anew_and_the_end_as_the_checke
         new = tracker.step(state, token)
         assert (state.flags, state.verdict) == old  # the old state stays valid
         state = new
-        written = tracker.lexer.pieces.text(ids[:i])
+        written = tracker.lexer.text(ids[:i])
         assert state.statuses == rescan(rule, written, state.finished, policy), written
         assert not broken or state.verdict == "broken"  # for good means for good
         broken = state.verdict == "broken"
-    verdict = nretm.check(rule, tracker.lexer.pieces.text(ids), policy=policy)
+    verdict = nretm.check(rule, tracker.lexer.text(ids), policy=policy)
     assert state.verdict == ("satisfied" if verdict.satisfied else "broken")
     assert verdict.by_predicate == {literal: status == 2 for literal, (status, _) in state.statuses.items()}
     if verdict.satisfied and rule.cnf() == tuple((literal,) for literal in rule.literals):
@@ -80,7 +80,7 @@ def test_documents_with_a_separator_token(lines):
     state, text = tracker.start(), ""
     for token in ids:
         state = tracker.step(state, token)
-        text += "</s>" if token == separator else (tracker.lexer.pieces[token] or b"").decode()
+        text = state.text
         assert state.statuses == rescan(rule, text, False, policy)
     if text.strip():
         state = tracker.step(state, code)  # the language code ends the document

@@ -65,10 +65,10 @@ def _round(tracker: Tracker, stories: list[list[int]], long_text: list[int], sta
     step = _seconds(lambda: [_flags_of_every_step(tracker, ids) for ids in stories]) / tokens
     matrix = _seconds(lambda: [tracker.run(ids)[:, tracker.groups] for ids in stories]) / tokens
     early, late = _steps(tracker, states, long_text, 50), _steps(tracker, states, long_text, 500)
-    text = {n: tracker.lexer.pieces.text(long_text[:n]) for n in (50, 500)}
+    text = {n: tracker.lexer.text(long_text[:n]) for n in (50, 500)}
     slow = {n: _seconds(lambda t=t: rescan(tracker.rule, t, False, Policy())) for n, t in text.items()}
     story = stories[0]
-    prefixes = [tracker.lexer.pieces.text(story[:n]) for n in range(len(story) + 1)]
+    prefixes = [tracker.lexer.text(story[:n]) for n in range(len(story) + 1)]
     plain = _seconds(lambda: [rescan(tracker.rule, p, False, Policy()) for p in prefixes]) / len(story)
     return {"step": 1e6 * step, "matrix": 1e6 * matrix, "growth": late / early, "step, re-scan": 1e6 * plain,
             "matrix, re-scan": 1e6 * plain, "growth, re-scan": slow[500] / slow[50]}
