@@ -1,7 +1,7 @@
 """Where the rule stands in the encoder's input: which input tokens are the variables of which literal (section 2.3).
 
-The encoder reads the source text and then the input expression.  Both are looked for in the *text* that the input tokens
-spell, so that it does not matter how a tokenizer cuts words, writes spaces, lowers case or drops accents.
+The encoder reads the source text and then the input expression.  Both are looked for in the *text* that the
+input tokens spell, so that it does not matter how a tokenizer cuts words, writes spaces, lowers case or drops accents.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def _source_sentences(input_ids: list[int], owners: list[tuple[int, int]], lexer
             elif lexer.pieces[input_ids[i]] is not None:
                 sentences[-1].add(i)
         return sentences if sentences[-1] else sentences[:-1]
-    written = b"".join(UNKNOWN.encode() if input_ids[i] == lexer.pieces.unknown_id else lexer.pieces[input_ids[i]] or b""
+    unknown = lexer.pieces.unknown_id
+    written = b"".join(UNKNOWN.encode() if input_ids[i] == unknown else lexer.pieces[input_ids[i]] or b""
                        for i in tokens).decode(errors="replace")
     lengths = [len(_squeezed(sentence)) for sentence in lexer.policy.sentences(written)]
     bounds = [sum(lengths[:i]) for i in range(len(lengths) + 1)]

@@ -29,7 +29,8 @@ def _forms(word: str, parts_of_speech: tuple[str, ...]) -> list[str]:
 
     found = [lemminflect.getAllInflections(word, upos=upos) for upos in parts_of_speech]
     if not any(found):
-        found = [lemminflect.getAllInflectionsOOV(word, upos=upos) for upos in parts_of_speech if upos in ("NOUN", "VERB")]
+        regular = [upos for upos in parts_of_speech if upos in ("NOUN", "VERB")]
+        found = [lemminflect.getAllInflectionsOOV(word, upos=upos) for upos in regular]
     return sorted({form for tags in found for forms in tags.values() for form in forms})
 
 

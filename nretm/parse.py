@@ -178,7 +178,8 @@ class _Parser:
     def make(self, cls: type[Predicate], begin: int, found: list[tuple[str, bool, int]]) -> Predicate:
         names = next((names for names in cls.signatures() if len(names) == len(found)), None)
         if names is None:
-            raise self.fail(f"{cls.name} takes {_usage(cls)}, not {len(found)} argument{'s' * (len(found) != 1)}", begin)
+            plural = "s" * (len(found) != 1)
+            raise self.fail(f"{cls.name} takes {_usage(cls)}, not {len(found)} argument{plural}", begin)
         values = []
         for name, (value, quoted, position) in zip(names, found, strict=True):
             kind = KINDS[cls.__dataclass_fields__[name].type]

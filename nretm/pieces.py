@@ -64,7 +64,9 @@ class Pieces:
     def shown(self, token_id: int) -> str:
         """A token as a picture labels it."""
         piece = self[token_id]
-        return self.tokenizer.convert_ids_to_tokens(token_id) if piece is None else piece.decode(errors="replace").strip()
+        if piece is None:
+            return self.tokenizer.convert_ids_to_tokens(token_id)
+        return piece.decode(errors="replace").strip()
 
 
 def _kinds(decoder: dict | None) -> set[str]:

@@ -1,7 +1,7 @@
 """The Logic Tracker: runs the predicates of a rule over the tokens written so far (paper, section 2.3).
 
-A `State` is what is known after a prefix.  It is never changed: `step` makes a new one, so beams may branch at will, and
-it depends on the prefix alone.  The cost of a step does not depend on how long the prefix is.
+A `State` is what is known after a prefix.  It is never changed: `step` makes a new one, so beams may branch at will,
+and it depends on the prefix alone.  The cost of a step does not depend on how long the prefix is.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ class Tracker:
         self._eos = eos if eos != separator else None
         # A document whose sentences are separated by eos itself ends with another special token, as mBART's
         # documents end with the language code; before the first word such a token is a prefix.
-        self._closing = frozenset() if self._eos is not None else self.lexer.pieces.special - {separator, tokenizer.unk_token_id}
+        others = self.lexer.pieces.special - {separator, tokenizer.unk_token_id}
+        self._closing = others if self._eos is None else frozenset()
 
     def start(self) -> State:
         """The state before the first token."""
@@ -241,7 +242,8 @@ class Tracker:
         """The flag of each group, by number."""
         return tuple(self.table.intern(" ".join(map(entry, entries))) for entries in self.entries(states, unaligned))
 
-    def entries(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> list[list[tuple[int, int | None] | None]]:
+    def entries(self, states: tuple, unaligned: frozenset[int] = frozenset()
+                ) -> list[list[tuple[int, int | None] | None]]:
         """The entries of each group's flag, before they are written out; None is N."""
         return [[joined([states[i] for i in literals if i not in unaligned]) for literals in group]
                 for group in self.layout.entries]

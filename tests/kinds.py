@@ -33,8 +33,8 @@ def _unigram(byte_fallback: bool) -> Tokenizer:
     tok = Tokenizer(models.Unigram())
     tok.normalizer = normalizers.NFKC()
     tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    trainer = trainers.UnigramTrainer(vocab_size=260, show_progress=False, special_tokens=SPECIAL, unk_token="<unk>")
-    tok.train_from_iterator(CORPUS * 20, trainer)
+    tok.train_from_iterator(CORPUS * 20, trainers.UnigramTrainer(
+        vocab_size=260, show_progress=False, special_tokens=SPECIAL, unk_token="<unk>"))
     if byte_fallback:
         vocab = [(t, s) for t, s in _vocabulary(tok) if len(t) > 1 or t.isascii() or t == "▁"]
         vocab += [(f"<0x{byte:02X}>", -20.0) for byte in range(256)]
@@ -52,7 +52,8 @@ def _byte_bpe() -> Tokenizer:
     tok = Tokenizer(models.BPE())
     tok.pre_tokenizer, tok.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     tok.train_from_iterator(CORPUS * 5, trainers.BpeTrainer(
-        vocab_size=420, special_tokens=SPECIAL, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+        vocab_size=420, special_tokens=SPECIAL, show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
     return tok
 
 
@@ -60,7 +61,8 @@ def _wordpiece() -> Tokenizer:
     tok = Tokenizer(models.WordPiece(unk_token="<unk>"))
     tok.normalizer, tok.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
     tok.decoder = decoders.WordPiece()
-    tok.train_from_iterator(CORPUS * 5, trainers.WordPieceTrainer(vocab_size=400, show_progress=False, special_tokens=SPECIAL))
+    tok.train_from_iterator(CORPUS * 5, trainers.WordPieceTrainer(
+        vocab_size=400, show_progress=False, special_tokens=SPECIAL))
     return tok
 
 

@@ -94,7 +94,8 @@ def test_any_phrase_can_be_written(a, b):
     ("Copy(a) & Foo(b)", "unknown predicate 'Foo'", 11),
     ("InSen(a)", r"InSen takes InSen(w, k), not 1 argument", 1), ("Copy()", "Copy takes Copy(w), not 0 arguments", 1),
     ("Len(1, 2, 3)", "Len takes Len(k, n) or Len(n), not 3 arguments", 1),
-    ("InSen(a, b)", "InSen: k must be a sentence number, not 'b'", 10), ("Len(2, x)", "Len: n must be a whole number", 8),
+    ("InSen(a, b)", "InSen: k must be a sentence number, not 'b'", 10),
+    ("Len(2, x)", "Len: n must be a whole number", 8),
     ('Len("2", 3)', "Len: k must be a sentence number", 5), ("Copy(a,)", "Copy takes", 1),
     ("InSen(, 2)", "InSen: w must not be empty", 7),
     ("InSen(a, 0)", "sentences are numbered from 1", 10), ("Len(2, -3)", "Len: n must not be negative", 8),
@@ -115,7 +116,8 @@ def test_bad_input_gets_a_sentence_a_position_and_a_caret(text, problem, positio
 
 @pytest.mark.parametrize("text", [
     "(" * 10_000 + "Copy(a)" + ")" * 10_000, "not " * 10_000 + "Copy(a)", "~" * 200 + "Copy(a)", "x" * 1_000_000,
-    "Copy(a) & " * 100_000 + "Copy(a)", "Copy(" * 10_000, '"' * 90_000, "Copy('" + "\\" * 90_000, "Copy(a" + " " * 90_000])
+    "Copy(a) & " * 100_000 + "Copy(a)", "Copy(" * 10_000, '"' * 90_000, "Copy('" + "\\" * 90_000,
+    "Copy(a" + " " * 90_000])
 def test_monstrous_rules_get_an_error(text):
     with pytest.raises(RuleSyntaxError):
         parse(text)

@@ -96,7 +96,8 @@ def test_running_example_flag_by_flag():
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     car, snow, other = tokens.index("car"), tokens.index("snow"), tokens.index("&")
     seen = [(s.flags[car], s.flags[snow], s.flags[other])
-            for s in tracker.states([*tok("the car drove through the snow at one tree")["input_ids"], tok.eos_token_id])]
+            for s in tracker.states(
+                [*tok("the car drove through the snow at one tree")["input_ids"], tok.eos_token_id])]
     assert seen == [("0 N 0", "N 0 0", "N N 0"), ("0 N 1 8", "N 0 1 8", "N N 1 8"), ("2 N 1 7", "N 0 1 7", "N N 1 7"),
                     ("2 N 1 6", "N 0 1 6", "N N 1 6"), ("2 N 1 5", "N 0 1 5", "N N 1 5"),
                     ("2 N 1 4", "N 0 1 4", "N N 1 4"), ("2 N 1 3", "N 2 1 3", "N N 1 3"),

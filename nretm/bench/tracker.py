@@ -1,7 +1,8 @@
 """`python -m nretm.bench tracker`: what the tracker costs, beside a plain re-scan of the prefix, in one run.
 
 Rule R3 of Table 1 (six predicates) over texts of short sentences, with a SentencePiece-like tokenizer that is trained
-on the spot, so that words are cut into pieces.  Everything runs on one core; times are of the processor, medians of several rounds.
+on the spot, so that words are cut into pieces.  Everything runs on one core; times are of the
+processor, medians of several rounds.
 """
 
 from __future__ import annotations
