@@ -132,14 +132,15 @@ def test_commongen_and_translation_flags_have_length_one(rule, source, policy):
 
 def test_translated_once_sits_on_its_source_sentence():
     tok = tokenizer("wordlevel")
-    tracker = Tracker("translateOnce(1) & translateOnce(2)", "the car </s> a big tree </s>", tok, Policy(separator="</s>"))
+    policy = Policy(separator="</s>")
+    tracker = Tracker("translateOnce(1) & translateOnce(2)", "the car </s> a big tree </s>", tok, policy)
     state = tracker.states(tok("one")["input_ids"])[-1]
     by_token = list(zip(tok.convert_ids_to_tokens(tracker.input_ids), state.flags, strict=True))
     assert by_token[:7] == [("the", "1"), ("car", "1"), ("</s>", "N"), ("a", "0"), ("big", "0"), ("tree", "0"),
                             ("</s>", "N")]
     assert {flag for _, flag in by_token[7:]} == {"N"}
     with pytest.raises(ValueError, match="source sentence 3, but the source has 2 sentences"):
-        Tracker("translateOnce(3)", "the car </s> a tree </s>", tok, Policy(separator="</s>"))
+        Tracker("translateOnce(3)", "the car </s> a tree </s>", tok, policy)
 
 
 def test_rules_of_one_kind_share_entries_and_take_turns():
