@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m nretm.bench tracker` and `python -m nretm.bench model`."""
