@@ -88,7 +88,7 @@ class State:
 
     @property
     def verdict(self) -> str:
-        """"satisfied", "possible" (still), or "broken" (for good: no continuation obeys the rule)."""
+        """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next."""
         truth = {literal: self.tracker.truth(i, self) for i, literal in enumerate(self.tracker.literals)}
         return {True: "satisfied", None: "possible", False: "broken"}[_kleene(self.tracker.nnf, truth)]
 
