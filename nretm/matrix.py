@@ -6,6 +6,7 @@ Rows are input tokens, columns are steps: column 0 is the empty prefix, column t
 from __future__ import annotations
 
 import html
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,13 +19,14 @@ from nretm.tracker import Tracker
 
 COLOURS = {N: "#f0f0f0", "0": "#dd9fc3", "1": "#7cc4ef", "2": "#2fae86"}  # told apart without red and green
 CHANGE = "#ffd400"
+MOST_ROWS = 25  # of a picture with a row for every input token
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell of a picture: what is printed, the status that colours it, whether the status has just changed."""
 
-    text: str
+    lines: tuple[str, ...]  # an entry of the flag each
     status: str
     changed: bool = False
 
@@ -71,20 +73,31 @@ class StateMatrix:
             columns=pandas.MultiIndex.from_tuples(list(enumerate(self.outputs)), names=["step", "output"]))
 
     def rows(self) -> list[tuple[str, list[Cell]]]:
-        """The joined flags as cells: coloured by the least advanced entry, N only if there is no other."""
+        """The joined flags as cells: coloured by the least advanced entry, N only if there is no other.
+
+        A long input is shown by runs of neighbouring tokens that carry the same flags.
+        """
         rows = []
-        for token, group in zip(self.inputs, self.groups, strict=True):
+        for label, group in self._labels():
             entries = [step[group] for step in self.entries]
             statuses = [[e[0] for e in flag] for flag in entries]
             least = [min((status for status in flag if status != N), default=N) for flag in statuses]
-            rows.append((token, _cells([" · ".join(map(_airy, flag)) for flag in entries], least, statuses)))
+            rows.append((label, _cells(entries, least, statuses)))
         return rows
+
+    def _labels(self) -> list[tuple[str, int]]:
+        """The label and the group of each row."""
+        if len(self.inputs) <= MOST_ROWS:
+            return list(zip(self.inputs, self.groups, strict=True))
+        runs = itertools.groupby(zip(self.inputs, self.groups, strict=True), key=lambda pair: pair[1])
+        joined = ((" ".join(token for token, _ in run), group) for group, run in runs)
+        return [(text if len(text) <= 24 else f"{text[:11]} … {text[-10:]}", group) for text, group in joined]
 
     def predicate_rows(self, literal: Rule) -> list[tuple[str, list[Cell]]]:
         """One literal's own entry: a row for each of its variables, or a single one if it has none."""
         variables, states = self.panels[literal]
         statuses = [str(status) for status, _ in states]
-        values = [_airy(entry(state)) for state in states]
+        values = [[entry(state)] for state in states]
         labels = ["every token"] if variables is None else [self.inputs[i] for i in variables]
         return [(label, _cells(values, statuses, statuses)) for label in labels]
 
@@ -112,17 +125,13 @@ _TILTED = "writing-mode:vertical-rl;transform:rotate(180deg);text-align:left;fon
 def _td(cell: Cell) -> str:
     outline = f"2px solid {CHANGE}" if cell.changed else "1px solid #fff"
     return (f"<td style='background:{COLOURS[cell.status]};color:#000;border:{outline};white-space:nowrap;"
-            f"text-align:center'>{html.escape(cell.text)}</td>")
+            f"text-align:center'>{'<br>'.join(map(html.escape, cell.lines))}</td>")
 
 
-def _airy(entry: str) -> str:
-    """A status and its value with a gap that is seen in small print."""
-    return entry.replace(" ", "\u2002")
-
-
-def _cells(texts, statuses, compared) -> list[Cell]:
-    return [Cell(text, status, bool(t) and compared[t] != compared[t - 1])
-            for t, (text, status) in enumerate(zip(texts, statuses, strict=True))]
+def _cells(entries: list[list[str]], statuses: list[str], compared: list) -> list[Cell]:
+    """Cells in a row; a gap between status and value that is seen in small print."""
+    return [Cell(tuple(e.replace(" ", "\u2002") for e in lines), status, bool(t) and compared[t] != compared[t - 1])
+            for t, (lines, status) in enumerate(zip(entries, statuses, strict=True))]
 
 
 def state_matrix(rule: Rule | str, source: str, output, tokenizer, policy: Policy | None = None,

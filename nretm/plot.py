@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from nretm.matrix import CHANGE, COLOURS, MEANINGS, Cell, StateMatrix
-from nretm.rule import Rule
 
-CELL = 0.27  # inches; cells grow sideways where flags are long
+CELL = 0.27  # inches, a line of text in a cell; cells grow sideways where values are long
+LINE = 0.13  # inches, each further line: the entries of a flag stand below each other
+WIDE = 11.0  # inches: longer outputs go on in a second band below, like lines of text
 FONT = 7
 
 
@@ -20,22 +21,28 @@ def plot_matrix(matrix: StateMatrix, by: str = "flag") -> Figure:
     panels: list[tuple[str, list[tuple[str, list[Cell]]]]] = (
         [(str(matrix.rule), matrix.rows())] if by == "flag"
         else [(str(literal), matrix.predicate_rows(literal)) for literal in matrix.panels])
-    longest = max(len(cell.text) for _, rows in panels for _, cells in rows for cell in cells)
-    width = max(CELL, 0.1 + 0.058 * longest) * len(matrix.outputs)
+    cells = [cell for _, rows in panels for _, row in rows for cell in row]
+    across = max(CELL, 0.09 + 0.055 * max(len(line) for cell in cells for line in cell.lines))
+    down = CELL + LINE * (max(len(cell.lines) for cell in cells) - 1)
     margin = 0.3 + 0.075 * max(len(label) for _, rows in panels for label, _ in rows)
-    labels = 0.25 + 0.07 * max(map(len, matrix.outputs))
-    heights = [CELL * len(rows) for _, rows in panels]
-    gap = 0.3  # between panels, for their titles
-    wide = max(margin + width + 0.2, 6.4)
-    high = 0.3 + sum(heights) + gap * len(panels) + labels
+    labels, gap = 0.25 + 0.07 * max(map(len, matrix.outputs)), 0.3  # below a band; above a panel, for its title
+    columns = len(matrix.outputs)
+    per_band = -(-columns // -(-columns // int(WIDE / across)))  # bands of even length
+    bands = [slice(begin, begin + per_band) for begin in range(0, columns, per_band)]
+
+    wide = max(margin + per_band * across + 0.2, 6.4)
+    high = 0.3 + len(bands) * (sum(gap + down * len(rows) for _, rows in panels) + labels)
     figure = plt.figure(figsize=(wide, high))
     plt.close(figure)  # a notebook shows what a cell returns: not twice
     top = high - 0.3
-    for i, ((title, rows), height) in enumerate(zip(panels, heights, strict=True)):
-        top -= gap
-        axes = figure.add_axes((margin / wide, (top - height) / high, width / wide, height / high))
-        _draw(axes, _fitting(title, width), rows, matrix.outputs if i == len(panels) - 1 else None)
-        top -= height
+    for band in bands:
+        width = across * len(matrix.outputs[band])
+        for i, (title, rows) in enumerate(panels):
+            top -= gap + down * len(rows)
+            axes = figure.add_axes((margin / wide, top / high, width / wide, down * len(rows) / high))
+            shown = [(label, row[band]) for label, row in rows]
+            _draw(axes, _fitting(title, wide - margin), shown, matrix.outputs[band] if i == len(panels) - 1 else None)
+        top -= labels
     handles = [Patch(facecolor=colour, edgecolor="#888", label=meaning)
                for colour, meaning in zip(COLOURS.values(), MEANINGS, strict=True)]
     handles.append(Patch(facecolor="white", edgecolor=CHANGE, linewidth=2, label="status has just changed"))
@@ -49,8 +56,8 @@ def _draw(axes, title: str, rows: list[tuple[str, list[Cell]]], outputs: tuple[s
     for y, (_, cells) in enumerate(rows):
         for x, cell in enumerate(cells):
             axes.add_patch(Rectangle((x, y), 1, 1, facecolor=COLOURS[cell.status], edgecolor="white", linewidth=0.6))
-            if cell.text != "N":
-                axes.text(x + 0.5, y + 0.52, cell.text, ha="center", va="center", fontsize=FONT - 1)
+            if cell.status != "N":
+                axes.text(x + 0.5, y + 0.52, "\n".join(cell.lines), ha="center", va="center", fontsize=FONT - 1)
             if cell.changed:
                 changed.append(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor=CHANGE, linewidth=1.8))
     for outline in changed:  # on top of all cells
@@ -67,6 +74,6 @@ def _draw(axes, title: str, rows: list[tuple[str, list[Cell]]], outputs: tuple[s
         spine.set_visible(False)
 
 
-def _fitting(title: str | Rule, width: float) -> str:
+def _fitting(title: str, width: float) -> str:
     room = max(20, int(width / 0.068))
     return title if len(title) <= room else title[:room - 1] + "…"

@@ -60,8 +60,17 @@ def test_cells_mark_changes_of_status_but_not_of_value(matrix):
     assert [cell.changed for cell in rows["car"]] == [False, True, True, False, True, False, False, True, False]
     (label, cells), = matrix.predicate_rows(nretm.Len(2, 3))
     assert label == "every token"
-    assert [c.text.replace("\u2002", " ") for c in cells] == ["0", "0", "0", "0", "1 3", "1 2", "1 1", "2", "2"]
+    assert [c.lines[0].replace("\u2002", " ") for c in cells] == ["0", "0", "0", "0", "1 3", "1 2", "1 1", "2", "2"]
     assert [i for i, c in enumerate(cells) if c.changed] == [4, 7]
+
+
+def test_a_long_input_is_drawn_by_runs_and_a_long_output_in_bands():
+    rule = " & ".join(f"InSen({word}, 1) & Len({k}, 5)" for k, word in enumerate(("car", "tree", "dog", "snow"), 1))
+    matrix = state_matrix(rule, "", " ".join(["the car ."] * 25), tokenizer("wordlevel"))
+    assert len(matrix.inputs) > 25 and len(matrix.rows()) == 9  # four words and what stands around them
+    figure = matrix.plot()
+    assert len(figure.axes) > 1 and figure.get_figwidth() < 14
+    assert sum(len(axes.get_xticks()) for axes in figure.axes) == len(matrix.outputs)
 
 
 def test_the_notebook_table_shows_every_cell_escaped():
