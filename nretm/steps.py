@@ -1,0 +1,164 @@
+"""The steps of the reproduction: which notebook, with which parameters, after which others, how long.
+
+Only the standard library is imported here and in run_all.py: `./run_all.sh --help` works before anything is installed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from nretm import profile
+from nretm.experiments import EXPERIMENTS, Experiment, of_table
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES = sorted({one.base for one in EXPERIMENTS.values()})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One notebook to run.
+
+    name        as in --only
+    notebook    its file in notebooks/
+    parameters  for papermill; paths in them are relative to notebooks/, where a notebook runs
+    needs       steps that must have succeeded
+    after       steps to wait for, whether they succeed or not
+    reads       files under results/<profile>/ that it is made from (patterns)
+    outputs     files under results/<profile>/ that it makes (patterns); weights are not committed
+    minutes     what it should take, until it has been measured
+    kind        "reading" what others have made (all that --tables does), "training" or "measuring" this machine
+    """
+
+    name: str
+    notebook: str
+    parameters: dict
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    minutes: float = 0.3
+    kind: str = "reading"
+
+    @property
+    def executed(self) -> str:
+        """Where the executed notebook goes, under results/<profile>/."""
+        return f"notebooks/training/{self.name}.ipynb" if self.kind == "training" else f"notebooks/{self.notebook}"
+
+
+def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
+    """Every step of the named profile, those that others need first."""
+    source = {"data": data} if data else {}
+    steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"},
+                  outputs=("figures/running_example.*",))]
+    for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
+        steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}))
+    for one in EXPERIMENTS.values():
+        steps += [_training(one, seed, name, source) for seed in range(seeds)]
+
+    def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
+        needs = tuple(_run(one.name, seed) for one in experiments for seed in range(seeds))
+        reads = tuple(f"runs/{one.name}-seed*.json*" for one in experiments)
+        return Step(step, notebook, {"profile": name}, needs, reads=reads, **more)
+
+    table1 = of_table("table1")
+    hard = [one for one in table1 if one.rule in ("r1", "r2", "r3")]
+    tables = [
+        reading("table1", "05_table1_five_rules.ipynb", table1, outputs=("tables/table1.*",)),
+        reading("tableA", "06_tableA_near_misses.ipynb", hard, outputs=("tables/tableA.*",)),
+        reading("tableB", "07_tableB_predicates.ipynb", hard, outputs=("tables/tableB.*",)),
+        reading("table4", "08_table4_zero_shot.ipynb", of_table("table4"), outputs=("tables/table4.*",)),
+        reading("table2", "09_table2_commongen.ipynb", of_table("table2"), outputs=("tables/table2.*",)),
+        reading("table3", "10_table3_translation.ipynb", of_table("table3"), outputs=("tables/table3.*",)),
+    ]
+    shown = [EXPERIMENTS[name] for name in ("r1-nretm", "commongen-t5-base-pc-hat", "ted15-mbart-pc")]
+    steps += tables
+    steps += [
+        reading("matrices", "11_state_matrices.ipynb", shown),
+        reading("cases", "12_case_study.ipynb", EXPERIMENTS.values()),
+        reading("explorer", "13_state_explorer.ipynb", shown),
+        Step("performance", "14_performance.ipynb", {"profile": name}, minutes=2, kind="measuring"),
+    ]
+    before = tuple(step.name for step in steps if step.kind != "training")
+    steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
+                      reads=("runs/*.json", "tables/*"), outputs=("report.html",)))
+    return steps
+
+
+def _run(experiment: str, seed: int) -> str:
+    return f"{experiment}-seed{seed}"
+
+
+MINUTES = {"demo": 2.5, "paper": 1200.0, "smoke": 0.3}  # of one training
+
+
+def _training(one: Experiment, seed: int, profile_name: str, source: dict) -> Step:
+    name = _run(one.name, seed)
+    return Step(name, "04_training.ipynb", {"profile": profile_name, "experiment": one.name, "seed": seed, **source},
+                needs=(_run(one.weights, seed),) if one.weights else (),
+                reads=(f"runs/{_run(one.weights, seed)}.json",) if one.weights else (),
+                outputs=(f"runs/{name}.json",), minutes=MINUTES[profile_name], kind="training")
+
+
+def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
+    """The steps that were asked for, with those that they need; with `tables` only those that read."""
+    by_name = {step.name: step for step in steps}
+    wanted = set()
+
+    def add(name: str) -> None:
+        if name not in wanted:
+            wanted.add(name)
+            for need in by_name[name].needs:
+                add(need)
+
+    for name in only:
+        found = [step.name for step in steps if name in (step.name, step.name.rpartition("-seed")[0])]
+        if not found:
+            raise ValueError(f"there is no step {name!r}: `./run_all.sh --list` names them all")
+        for one in found:
+            add(one)
+    chosen = [step for step in steps if (step.name in wanted or not wanted) and (step.kind == "reading" or not tables)]
+    names = {step.name for step in chosen}
+    return [replace(step, needs=tuple(n for n in step.needs if n in names),
+                    after=tuple(n for n in step.after if n in names)) for step in chosen]
+
+
+# ---- what a step is made from ------------------------------------------------------------------------------------
+
+PACKAGE = ROOT / "nretm"
+RUNNER = ("run_all.py", "steps.py", "execute.py", "experiments.py", "profiles/", "pretrain.py", "bench/")
+SHOWING = ("results.py", "published.py", "plot.py")  # tables and pictures, which no training depends on
+
+
+def fingerprint(step: Step, results: Path, notebooks: Path) -> str:
+    """A hash of all that decides what a step makes: never of dates."""
+    notebook = json.loads((notebooks / step.notebook).read_text(encoding="utf-8"))
+    cells = [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]
+    settings, without = "", RUNNER
+    if one := EXPERIMENTS.get(step.parameters.get("experiment")):
+        settings = f"{one} {profile.settings(step.parameters['profile'], one)}"
+        without += SHOWING + tuple(f"bases/{base}/" for base in BASES if base != one.base)
+    read = {path.relative_to(results).as_posix(): digest(path) for path in matching(results, step.reads)}
+    return _hash(json.dumps([cells, step.parameters, settings, package_digest(without), read], sort_keys=True).encode())
+
+
+@cache
+def package_digest(without: tuple[str, ...]) -> str:
+    """A hash of the package's files, but for those whose name begins so."""
+    paths = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*")) if path.is_file()}
+    return _hash("\n".join(f"{name} {digest(path)}" for name, path in paths.items()
+                           if "__pycache__" not in name and not name.startswith(without)).encode())
+
+
+def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+
+
+def digest(path: Path) -> str:
+    return _hash(path.read_bytes())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

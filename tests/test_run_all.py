@@ -1,0 +1,227 @@
+"""run_all: what is run, skipped, left out and reported, with small notebooks of the tests' own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from nretm import run_all, steps
+from nretm.run_all import Place, Run
+from nretm.steps import Step, all_steps, choose
+
+ROOT = Path(__file__).resolve().parent.parent
+
+WRITE = "from pathlib import Path\nout = Path('../results/smoke') / made\nout.parent.mkdir(parents=True, exist_ok=True)"
+
+
+def notebook(place: Place, name: str, *cells: str) -> None:
+    place.notebooks.mkdir(parents=True, exist_ok=True)
+    book = {"cells": [{"cell_type": "code", "id": f"c{n}", "source": source, "execution_count": None, "outputs": [],
+                       "metadata": {} if n else {"tags": ["parameters"]}} for n, source in enumerate(("", *cells))],
+            "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (place.notebooks / f"{name}.ipynb").write_text(json.dumps(book))
+
+
+def step(name: str, made: str | None = None, **more) -> Step:
+    return Step(name, f"{name}.ipynb", {"made": made}, outputs=(made,) if made else (), minutes=0.05, **more)
+
+
+def run(place: Place, chosen: list[Step], **more) -> tuple[int, dict[str, str], Run]:
+    one = Run(chosen, place, slots=[{}, {}], **more)
+    return one.go(), one.outcome, one
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with notebooks and results of its own; the package that others may be editing does not count."""
+    monkeypatch.setattr(steps, "package_digest", lambda without: "")
+    return Place(tmp_path, "smoke")
+
+
+@pytest.fixture
+def chain(place):
+    """train writes a run file; table reads it."""
+    notebook(place, "train", WRITE, "out.write_text('{\"CSR\": 1}')")
+    notebook(place, "table", WRITE, "out.write_text(Path('../results/smoke/runs/a.json').read_text() + '!')")
+    return [step("train", "runs/a.json", kind="training"),
+            step("table", "tables/t.csv", needs=("train",), reads=("runs/a.json",))]
+
+
+def test_runs_once_then_skips_by_content(place, chain, capsys):
+    code, outcome, _ = run(place, chain)
+    assert (code, outcome) == (0, {"train": "done", "table": "done"})
+    assert (place.results / "tables/t.csv").read_text() == '{"CSR": 1}!'
+    assert re.search(r"\[0/2\] \d+ s so far, about \d+ s left \| train \| began train", capsys.readouterr().out)
+
+    executed = json.loads((place.results / "notebooks/training/train.ipynb").read_text())
+    assert executed["cells"][-1]["execution_count"] and str(place.root) not in json.dumps(executed["metadata"])
+
+    for path in place.notebooks.iterdir():
+        os.utime(path)  # dates decide nothing
+    assert run(place, chain)[1] == {"train": "up to date", "table": "up to date"}
+
+    (place.results / "runs/a.json").write_text('{"CSR": 2}')  # a run file that came from elsewhere
+    table = replace(chain[1], needs=())  # as under --tables
+    assert run(place, [table])[1] == {"table": "done"}
+    assert (place.results / "tables/t.csv").read_text() == '{"CSR": 2}!'
+
+    (place.results / "tables/t.csv").unlink()
+    assert run(place, [table])[1] == {"table": "done"}
+    notebook(place, "table", WRITE, "out.write_text('other')")
+    assert run(place, [table])[1] == {"table": "done"}
+    assert run(place, [table])[1] == {"table": "up to date"}
+    assert run(place, [table], force=True)[1] == {"table": "done"}
+
+
+def test_failure_is_told_and_stops_only_what_needs_it(place, chain, capsys):
+    notebook(place, "train", "x = 1", "raise ValueError('no such\\nword')")
+    notebook(place, "other", "print('fine')")
+    notebook(place, "died", "import os", "os._exit(9)")
+    chosen = [*chain, step("other"), step("died"), step("absent"), step("lazy", "x.csv"),
+              step("report", after=("table", "other"))]
+    notebook(place, "lazy", "pass")
+    notebook(place, "report", "pass")
+    code, outcome, one = run(place, chosen)
+    assert code == 1
+    assert outcome == {"train": "failed", "table": "not run", "other": "done", "died": "failed", "absent": "failed",
+                       "lazy": "failed", "report": "done"}
+    assert one.reasons["train"] == "cell [3]: ValueError: no such word"
+    assert one.reasons["died"] == "cell [3]: the kernel died (was there enough memory?)"
+    assert one.reasons["table"] == "needs train"
+    assert one.reasons["absent"] == "there is no absent.ipynb"
+    assert "did not write x.csv" in one.reasons["lazy"]
+    tail = capsys.readouterr().out.splitlines()[-7:]
+    assert tail[0].startswith("7 steps: 2 done, 4 failed, 1 not run")
+    assert any(line.split() == ["not", "run", "table:", "needs", "train"] for line in tail)
+    assert not (place.results / "notebooks/training/train.ipynb").exists()
+    assert (place.work / "unfinished/train.ipynb").exists()
+
+    notebook(place, "train", WRITE, "out.write_text('mended')")
+    assert run(place, chosen[:3])[1] == {"train": "done", "table": "done", "other": "up to date"}
+
+
+SLOW = WRITE + """
+import os, time
+with open('../seen', 'a') as seen: print(os.getpid(), file=seen, flush=True)
+while not Path('../go').exists(): time.sleep(0.1)
+out.write_text('slept')
+"""
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from nretm.run_all import Place, Run
+from nretm import steps
+from nretm.steps import Step
+steps.package_digest = lambda without: ""
+place = Place(Path(sys.argv[1]), "smoke")
+chosen = [Step("quick", "quick.ipynb", {}), Step("slow", "slow.ipynb", {"made": "x"}, needs=("quick",), outputs=("x",))]
+with place.lock() as lock:
+    sys.exit(Run(chosen, place, slots=[{}], lock=lock.fileno()).go())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_stopped_or_killed_it_leaves_nothing_running_and_goes_on(place, number):
+    notebook(place, "quick", "1")
+    notebook(place, "slow", SLOW)
+    command, seen = [sys.executable, "-c", SCRIPT, str(place.root)], place.root / "seen"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    first = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    kernel = _soon(lambda: seen.exists() and seen.read_text().strip())
+    first.send_signal(number)
+    said = first.communicate(timeout=30)[0]
+    if number != signal.SIGKILL:
+        assert first.returncode == 130
+        assert "Interrupted: ending slow" in said and "run the same again to go on" in said
+    _soon(lambda: not psutil.pid_exists(int(kernel)) or psutil.Process(int(kernel)).status() == "zombie")
+    assert not (place.results / "x").exists()
+
+    (place.root / "go").touch()
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert again.returncode == 0, again.stderr
+    assert "2 steps: 1 done, 1 up to date" in again.stdout
+
+
+def _soon(question, seconds: float = 40):
+    end = time.monotonic() + seconds
+    while not (answer := question()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+    return answer
+
+
+def test_html_comes_from_the_executed_notebook(place):
+    notebook(place, "report", "print('held:', 6 * 7)")
+    chosen = [Step("report", "report.ipynb", {}, outputs=("report.html",))]
+    assert run(place, chosen)[0] == 0
+    assert "held: 42" in (place.results / "report.html").read_text()
+
+
+# ---- the steps of the paper --------------------------------------------------------------------------------------
+
+def test_only_takes_what_it_needs():
+    every = all_steps("demo", seeds=2)
+    chosen = [one.name for one in choose(every, ["table4"], tables=False)]
+    assert chosen == [f"zeroshot-{model}-seed{seed}" for model in ("t5", "nretm") for seed in (0, 1)] + ["table4"]
+    grid = [one.name for one in choose(every, ["commongen-t5-base-grid"], tables=False)]
+    assert grid == [f"commongen-t5-base{kind}-seed{seed}" for kind in ("", "-grid") for seed in (0, 1)]
+    assert [one.name for one in choose(every, ["table4"], tables=True)] == ["table4"]
+    with pytest.raises(ValueError, match="there is no step 'table9'"):
+        choose(every, ["table9"], tables=False)
+
+
+def test_tables_never_train_and_needs_come_first():
+    every = all_steps("demo")
+    assert {one.kind for one in choose(every, [], tables=True)} == {"reading"}
+    names = [one.name for one in every]
+    assert len(set(names)) == len(names)
+    for number, one in enumerate(every):
+        assert set(one.needs + one.after) <= set(names[:number]), one.name
+
+
+def test_plotting_code_does_not_make_a_training_stale(tmp_path, monkeypatch):
+    for name in ("plot.py", "model.py", "run_all.py"):
+        (tmp_path / name).write_text("1")
+    monkeypatch.setattr(steps, "PACKAGE", tmp_path)
+    steps.package_digest.cache_clear()
+
+    def digests():
+        steps.package_digest.cache_clear()
+        return [steps.package_digest(steps.RUNNER + more) for more in ((), steps.SHOWING)]
+
+    reading, training = digests()
+    (tmp_path / "run_all.py").write_text("2")
+    assert digests() == [reading, training]
+    (tmp_path / "plot.py").write_text("2")
+    assert digests()[0] != reading and digests()[1] == training
+    (tmp_path / "model.py").write_text("2")
+    assert digests()[1] != training
+    monkeypatch.undo()
+    steps.package_digest.cache_clear()
+
+
+def test_wrong_arguments_get_a_sentence(capsys):
+    assert run_all.main(["--only", "table9"]) == 2
+    assert "there is no step 'table9'" in capsys.readouterr().err
+    for option, value, said in (("--seeds", "0", "1 or more"), ("--data", "/no/such", "no folder"),
+                                ("--profile", "x", "choose from")):
+        with pytest.raises(SystemExit) as stop:
+            run_all.main([option, value])
+        assert stop.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_list_and_dry_run(capsys):
+    assert run_all.main(["--list"]) == 0
+    listed = capsys.readouterr().out
+    assert "r1-nretm-seed0" in listed and "needs zeroshot-t5-seed0, zeroshot-nretm-seed0" in listed
+    assert run_all.main(["--dry-run", "--only", "table4", "--force", "--seeds", "3"]) == 0
+    assert re.search(r"7 of 7 steps would be run, 0 are up to date; about .* min, 2 at a time", capsys.readouterr().out)
