@@ -1,9 +1,11 @@
 """The ground: pins that agree, and an environment that is made once, reused, and never taken half-made."""
 
-import os
+import ast
 import re
+import shutil
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,22 @@ def test_every_pin_is_exact_and_installed_here():
     assert wanted.keys() > setup_env.pins().keys() > {"torch", "transformers"}
     assert all(re.fullmatch(r"\d+(\.\d+)*", pin) for pin in wanted.values())
     assert setup_env.missing(wanted) == []
+
+
+def test_every_import_is_pinned():
+    pinned = {re.sub(r"[-_.]+", "-", name).lower() for name in setup_env.pins("test")}
+    distributions = packages_distributions()
+    unpinned = set()
+    for path in [*ROOT.glob("nretm/**/*.py"), *ROOT.glob("tests/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for top in {name.partition(".")[0] for name in names} - {"nretm"}:
+                owners = {re.sub(r"[-_.]+", "-", owner).lower() for owner in distributions.get(top, [])}
+                if owners and not owners & pinned and top not in sys.stdlib_module_names:
+                    unpinned.add(f"{path.relative_to(ROOT)}: {top}")
+    assert not unpinned
 
 
 def test_missing_names_absent_and_other_versions():
@@ -128,15 +146,31 @@ def test_environment_with_the_pins_is_used_as_it_is(checkout, monkeypatch, capsy
     assert checkout == [] and not setup_env.VENV.exists()
 
 
-def test_no_python_is_said_in_one_sentence(tmp_path):
-    for name in ("python", "python3"):  # too old, on a PATH with nothing else but the shell's needs
-        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n")
-        (tmp_path / name).chmod(0o755)
-    for tool in ("bash", "dirname"):
-        found = next(p for p in map(Path, os.get_exec_path()) if (p / tool).exists())
-        (tmp_path / tool).symlink_to(found / tool)
-    done = subprocess.run(
-        ["bash", ROOT / "run_tests.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
-    )
+@pytest.fixture
+def path_with(tmp_path):
+    """An environment whose PATH has what the scripts need of the shell, and as `python` the given program."""
+
+    def make(program):
+        for name in ("python", "python3"):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{program}\n")
+            (tmp_path / name).chmod(0o755)
+        for tool in ("bash", "dirname"):
+            (tmp_path / tool).symlink_to(shutil.which(tool))
+        return {"PATH": str(tmp_path)}
+
+    return make
+
+
+def test_no_python_is_said_in_one_sentence(path_with):
+    run = [shutil.which("bash"), ROOT / "run_tests.sh"]
+    done = subprocess.run(run, env=path_with("exit 1"), capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.startswith("NRETM needs Python 3.11 or newer") and done.stderr.count("\n") == 1
+
+
+def test_help_needs_no_package(path_with):
+    run = [shutil.which("bash"), ROOT / "run_all.sh", "--help"]
+    bare = path_with(f'exec "{sys.executable}" -I -S "$@"')  # no site-packages
+    done = subprocess.run(run, env=bare, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--profile" in done.stdout and not done.stderr
