@@ -2,7 +2,7 @@
 # Sets itself up (see setup_env.py) and reproduces the paper's tables and figures; --help says it all.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup_env.sh"
-if [[ " $* " == *" --help "* || " $* " == *" -h "* ]]; then  # answered without installing anything
+if [[ " $* " =~ " "(-h|--help|--list|--dry-run)" " ]]; then  # answered without installing anything
     find_python
     # run_all.py needs the standard library only, but nretm/__init__.py more: an empty package stands in for it
     exec "$python" -c 'import sys, types

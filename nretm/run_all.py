@@ -10,6 +10,7 @@ import argparse
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nretm import profile
-from nretm.steps import ROOT, Step, all_steps, choose, digest, fingerprint, matching
+from nretm.steps import ROOT, Step, all_steps, choose, code_fingerprint, digest, fingerprint, matching
 
 END = """\
 A step is up to date when its notebook, its parameters, the package and the results that it reads are what they were
@@ -36,8 +37,8 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     head, _, examples = __doc__.partition("\n\n")
     parser = argparse.ArgumentParser(prog="./run_all.sh", description=f"{head}\n\n{examples}", epilog=END,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profile", choices=profile.names(), default="demo", help="demo (the default): minutes on a CPU; "
-                        "paper: the paper's models, data and settings, days on a GPU; smoke: seconds, for tests")
+    parser.add_argument("--profile", choices=profile.names(), default="demo", help="demo (the default): minutes on a "
+                        "CPU; paper: the paper's models, data and settings, days on a GPU; smoke: for tests")
     parser.add_argument("--tables", action="store_true", help="only what needs no training: rebuild tables and figures "
                         "from the run files and generations under results/<profile>/")
     parser.add_argument("--only", metavar="STEP", nargs="+", default=[], help="only these steps and those they need")
@@ -132,6 +133,7 @@ class Run:
         self.free, self.jobs = list(slots), len(slots)
         self.outcome: dict[str, str] = {}
         self.reasons: dict[str, str] = {}
+        self.stale: set[str] = set()  # looked at, and to be run
         self.running: dict[str, Child] = {}
         self.began = time.monotonic()
         self.stamps = json.loads(place.stamps.read_text(encoding="utf-8")) if place.stamps.exists() else {}
@@ -151,9 +153,10 @@ class Run:
 
     def made(self, step: Step) -> dict[str, str]:
         """What a step has made: tables and run files by content; weights and executed notebooks need only be there."""
-        paths = matching(self.place.results, (*step.outputs, step.executed))
-        return {path.relative_to(self.place.results).as_posix():
-                "there" if path.suffix in (".safetensors", ".ipynb") else digest(path) for path in paths}
+        files = {path.relative_to(self.place.results).as_posix(): digest(path)
+                 for path in matching(self.place.results, step.outputs)}
+        others = {"weights": self.place.work / step.weights, "notebook": self.place.results / step.executed}
+        return files | {name: "there" for name, path in others.items() if path.is_file()}
 
     def plan(self) -> list[Step]:
         """The steps that would be run as things stand; what they make may yet turn out as it was."""
@@ -208,6 +211,8 @@ class Run:
         while True:
             decided = 0
             for step in self.waiting():
+                if step.name in self.stale:
+                    continue
                 lacking = [name for name in step.needs if self.outcome[name] in ("failed", "not run")]
                 if lacking:
                     self.outcome[step.name], self.reasons[step.name] = "not run", f"needs {_few(lacking)}"
@@ -216,6 +221,7 @@ class Run:
                 elif self.fresh(step):
                     self.outcome[step.name] = "up to date"
                 else:
+                    self.stale.add(step.name)
                     continue
                 decided += 1
             if not decided:
@@ -223,7 +229,9 @@ class Run:
 
     def start(self) -> None:
         for step in self.waiting()[:len(self.free)]:
-            log, slot = self.place.work / "logs" / f"{step.name}.log", self.free.pop()
+            log, slot = self.log(step), self.free.pop()
+            if step.weights:
+                self.clear_checkpoints(step)
             log.parent.mkdir(parents=True, exist_ok=True)
             job = {"notebook": str(self.place.notebooks / step.notebook), "parameters": step.parameters,
                    "partial": str(self.place.work / "unfinished" / f"{step.name}.ipynb"),
@@ -238,6 +246,18 @@ class Run:
             self.stamps.pop(step.name, None)
             self.save_stamps()
             self.line.say(f"{self.progress()} | began {step.name}")
+
+    def log(self, step: Step) -> Path:
+        return self.place.work / "logs" / f"{step.name}.log"
+
+    def clear_checkpoints(self, step: Step) -> None:
+        """A training may go on from its checkpoints only if they were made by the same code with the same settings."""
+        folder, made_from = self.place.work / step.name, code_fingerprint(step)
+        note = folder / "made_from.txt"
+        if self.force or not note.exists() or note.read_text(encoding="utf-8") != made_from:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            note.write_text(made_from, encoding="utf-8")
 
     def collect(self) -> None:
         for step in self.steps:
@@ -261,8 +281,7 @@ class Run:
                           + (f": {self.reasons[step.name]}" if step.name in self.reasons else ""))
 
     def last_words(self, step: Step) -> str:
-        log = self.place.work / "logs" / f"{step.name}.log"
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = self.log(step).read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1].strip() if lines else "ended without a word"
 
     def save_stamps(self) -> None:

@@ -27,7 +27,8 @@ class Step:
     needs       steps that must have succeeded
     after       steps to wait for, whether they succeed or not
     reads       files under results/<profile>/ that it is made from (patterns)
-    outputs     files under results/<profile>/ that it makes (patterns); weights are not committed
+    outputs     files under results/<profile>/ that it makes (patterns)
+    weights     file under runs/<profile>/ that it makes, beside its checkpoints; not committed
     minutes     what it should take, until it has been measured
     kind        "reading" what others have made (all that --tables does), "training" or "measuring" this machine
     """
@@ -39,6 +40,7 @@ class Step:
     after: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    weights: str = ""
     minutes: float = 0.3
     kind: str = "reading"
 
@@ -98,8 +100,9 @@ def _training(one: Experiment, seed: int, profile_name: str, source: dict) -> St
     name = _run(one.name, seed)
     return Step(name, "04_training.ipynb", {"profile": profile_name, "experiment": one.name, "seed": seed, **source},
                 needs=(_run(one.weights, seed),) if one.weights else (),
-                reads=(f"runs/{_run(one.weights, seed)}.json",) if one.weights else (),
-                outputs=(f"runs/{name}.json",), minutes=MINUTES[profile_name], kind="training")
+                reads=(f"runs/{_run(one.weights, seed)}.json*",) if one.weights else (),
+                outputs=(f"runs/{name}.json*",), weights="" if one.weights else f"{name}/model/model.safetensors",
+                minutes=MINUTES[profile_name], kind="training")
 
 
 def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
@@ -129,19 +132,24 @@ def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
 
 PACKAGE = ROOT / "nretm"
 RUNNER = ("run_all.py", "steps.py", "execute.py", "experiments.py", "profiles/", "pretrain.py", "bench/")
-SHOWING = ("results.py", "published.py", "plot.py")  # tables and pictures, which no training depends on
+SHOWING = ("results.py", "tables.py", "claims.py", "published.py", "plot.py")  # what no training depends on
 
 
 def fingerprint(step: Step, results: Path, notebooks: Path) -> str:
     """A hash of all that decides what a step makes: never of dates."""
     notebook = json.loads((notebooks / step.notebook).read_text(encoding="utf-8"))
     cells = [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]
+    read = {path.relative_to(results).as_posix(): digest(path) for path in matching(results, step.reads)}
+    return _hash(json.dumps([cells, read, code_fingerprint(step)], sort_keys=True).encode())
+
+
+def code_fingerprint(step: Step) -> str:
+    """The part of it that decides what is trained: parameters, settings, package and base model."""
     settings, without = "", RUNNER
     if one := EXPERIMENTS.get(step.parameters.get("experiment")):
         settings = f"{one} {profile.settings(step.parameters['profile'], one)}"
         without += SHOWING + tuple(f"bases/{base}/" for base in BASES if base != one.base)
-    read = {path.relative_to(results).as_posix(): digest(path) for path in matching(results, step.reads)}
-    return _hash(json.dumps([cells, step.parameters, settings, package_digest(without), read], sort_keys=True).encode())
+    return _hash(json.dumps([step.parameters, settings, package_digest(without)], sort_keys=True).encode())
 
 
 @cache
