@@ -69,8 +69,10 @@ class Collator:
         padded = torch.zeros(shape, dtype=torch.long)  # (B, T, G)
         for row, columns in zip(padded, flags, strict=True):
             row[: columns.shape[0], : columns.shape[1]] = torch.from_numpy(columns)
-        return {"decoder_state_flags": padded, "decoder_state_groups": _padded(groups, 0),  # (B, S)
-                "decoder_flag_tokens": flag_tokens(table.strings[1:], self.tokenizer)}  # (U, L)
+        used, flags = torch.cat([torch.zeros(1, dtype=torch.long), padded.flatten()]).unique(return_inverse=True)
+        strings = [table.strings[i] for i in used[1:]] or ["N"]  # at least one, or the encoder would have no gradient
+        return {"decoder_state_flags": flags[1:].view(shape), "decoder_state_groups": _padded(groups, 0),  # (B, S)
+                "decoder_flag_tokens": flag_tokens(strings, self.tokenizer)}  # (U, L)
 
 
 def _padded(rows: list[list[int]], value: int) -> torch.Tensor:

@@ -24,7 +24,8 @@ class StateEncoder(nn.Module):
     def __init__(self, encoder: nn.Module, shrunken: dict, d: int):
         super().__init__()
         config = copy.deepcopy(encoder.config)
-        self.pad, self.scale = config.pad_token_id, config.d_model**0.5 if getattr(config, "scale_embedding", False) else 1.0
+        self.pad = config.pad_token_id
+        self.scale = config.d_model**0.5 if getattr(config, "scale_embedding", False) else 1.0
         for name, value in shrunken.items():
             setattr(config, name, value)
         self.shallow = type(encoder)(config)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from nretm import __version__
 from nretm.attention import BASES, State, cross_attentions, hook
+from nretm.diverse import diverse_beam_search
 from nretm.encoder import FFN, HEADS, StateEncoder, encode
 from nretm.generate import Session, longest_output, report
 from nretm.text import Policy
@@ -136,6 +137,8 @@ def _tracked(cls: type) -> type:
             """
             for name in ("decoder_state_flags", "decoder_state_groups", "decoder_flag_tokens"):
                 kwargs.pop(name, None)  # those of a training batch describe the gold output
+            if (kwargs.get("num_beam_groups") or 1) > 1:
+                kwargs.setdefault("custom_generate", diverse_beam_search)
             self.nretm.verdicts = []
             if rules is None or all(rule is None for rule in rules):
                 return super().generate(inputs, *args, **kwargs)

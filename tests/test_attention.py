@@ -41,3 +41,31 @@ def test_equal_to_the_equations(family, implementation, batch):
         torch.testing.assert_close(gradient / scale, same_gradients[name] / scale, rtol=1e-5, atol=1e-5, msg=name)
     state_gradients = [g for name, g in gradients.items() if name.startswith("nretm.")]
     assert len(state_gradients) > 10 and all(g.abs().max() > 0 for g in state_gradients)
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_in_bfloat16_as_good_as_the_equations(family, batch):
+    model = tiny.equipped(family)
+    data = batch(model)
+    seen = data["labels"] != -100
+    with literal(model):
+        exact = run(model, data)
+        with torch.autocast("cpu", torch.bfloat16):
+            theirs = run(model, data)
+    with torch.autocast("cpu", torch.bfloat16):
+        ours = run(model, data)
+    error, allowed = ((logits[seen].float() - exact[0][seen]).abs().mean() for logits, *_ in (ours, theirs))
+    assert 0 < error <= 1.5 * allowed
+    error, allowed = (sum((g[n] - exact[2][n]).abs().sum() for n in exact[2]) for g in (ours[2], theirs[2]))
+    assert 0 < error <= 1.5 * allowed
+
+
+def test_dropout_falls_on_values_and_flag_values_alike():
+    """In training one draw of dropped attention weights serves both sums, as in the equations."""
+    model = tiny.equipped("T5", attn_implementation="eager", dropout_rate=0.3).train()
+    data = nretm.Collator(model)(tiny.ROWS)
+    torch.manual_seed(5)
+    logits, *_ = run(model, data)
+    torch.manual_seed(5)
+    with literal(model):
+        torch.testing.assert_close(logits, run(model, data)[0], rtol=1e-4, atol=1e-4)

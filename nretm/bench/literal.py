@@ -30,7 +30,7 @@ def cells(state: State) -> tuple[Tensor, Tensor]:
     return _cells[0].keys, _cells[0].values
 
 
-def attend(module, query, key, value, mask, scaling=None, dropout=0.0, position_bias=None, decoder_state=None, **kwargs):
+def attend(module, query, key, value, mask, scaling, decoder_state, dropout=0.0, position_bias=None, **kwargs):
     """e_ij = q_j (k_i + m^k_ij)^T * scale, o_j = sum_i a_ij (v_i + m^v_ij)"""
     flag_keys, flag_values = cells(decoder_state)  # (B, T, S, d)
     scores = torch.einsum("bhtd,bhsd->bhts", query, key) + torch.einsum("bhtd,btsd->bhts", query, flag_keys)
