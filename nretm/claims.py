@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas
+
 from nretm.metrics import Estimate, Missing
 from nretm.results import figure, read_runs
 
@@ -56,6 +58,12 @@ def judge(results: str | Path) -> list[Judgement]:
         except NotRun as reason:
             judged.append(Judgement(claim, NOT_RUN, str(reason)))
     return judged
+
+
+def frame(results: str | Path, table: str | None = None) -> pandas.DataFrame:
+    """The judgements as a frame, of one table or of all."""
+    return pandas.DataFrame([{"table": one.claim.table, "claim": one.claim.says, "outcome": one.outcome,
+                              "found": one.found} for one in judge(results) if table in (None, one.claim.table)])
 
 
 def _gaps(figures: Figures, pairs: list[tuple[str, str]], measure: str) -> list[float]:

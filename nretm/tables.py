@@ -89,7 +89,7 @@ def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     return pandas.DataFrame([{
         "experiment": run["experiment"], "seed": run["seed"], "split": run["split"], "data": _told(run["data"]),
         "model": run["settings"]["model"], "steps": run["steps"], "batch": run["settings"]["batch"],
-        "minutes": round(run["seconds"] / 60, 1), "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
+        "minutes": round(run["seconds"]["total"] / 60, 1), "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
         "torch": run["versions"]["torch"], "transformers": run["versions"]["transformers"],
         "commit": (run["commit"] or "")[:9], "command": run["command"]} for run in found])
 
