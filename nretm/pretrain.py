@@ -2,8 +2,10 @@
 
     python -m nretm.pretrain t5-base            writes nretm/bases/t5-base; the same seed makes the same weights
 
-A text is hidden in one of two ways and has to be restored whole. *Infilling* (BART, mBART): spans of words are
-replaced by one mask each. *Fragments*: of the whole text only a few spans are left, in any order. No rule is ever seen.
+A text is hidden in one of three ways and has to be restored whole. *Infilling* (BART, mBART): spans of words are
+replaced by one mask each. *Fragments*: of the whole text only a few spans are left, in any order. *Numbered fragments*:
+the same with T5's numbered masks, which tell by their number from which sentence a span comes. No rule is ever seen,
+and no digit has to do with a sentence: that is left for the rules to teach.
 """
 import argparse
 import random
@@ -26,6 +28,7 @@ from transformers import (
 import nretm.data
 from nretm.profile import BASES
 
+SENTINELS = 6  # numbered masks in use: one for any span, and one for each sentence of a story
 SHARD = "1900KB"  # files of a repository had better be small
 
 
@@ -52,8 +55,9 @@ MODELS = {
 class Denoising(torch.utils.data.Dataset):
     """Hidden texts with the whole ones as labels; item i is a function of i and the seed."""
 
-    def __init__(self, texts: list[tuple[list[int], list[int]]], mask: int, size: int, seed: int):
-        self.texts, self.mask, self.size, self.seed = texts, mask, size, seed  # texts: body and what stands behind it
+    def __init__(self, texts: list, masks: list[int], ends: set[int], size: int, seed: int):
+        self.texts, self.masks, self.ends = texts, masks, ends  # texts: pairs of body and what stands behind it
+        self.size, self.seed = size, seed
 
     def __len__(self) -> int:
         return self.size
@@ -61,7 +65,11 @@ class Denoising(torch.utils.data.Dataset):
     def __getitem__(self, i: int) -> dict[str, list[int]]:
         rng = random.Random(f"{self.seed} {i}")
         body, end = rng.choice(self.texts)
-        hidden = rng.choice((infill, fragments))(body, self.mask, rng) + end
+        sentences = split(body, self.ends)
+        if 1 < len(sentences) < len(self.masks) and rng.random() < 0.5:
+            hidden = numbered(sentences, self.masks, rng) + end
+        else:
+            hidden = rng.choice((infill, fragments))(body, self.masks[0], rng) + end
         return {"input_ids": hidden, "attention_mask": [1] * len(hidden), "labels": body + end}
 
 
@@ -83,6 +91,26 @@ def fragments(body: list[int], mask: int, rng: random.Random) -> list[int]:
         begin = rng.randrange(len(body) - length + 1)
         found += [mask, *body[begin:begin + length]]
     return found
+
+
+def numbered(sentences: list[list[int]], masks: list[int], rng: random.Random) -> list[int]:
+    """Leave a span of one to four tokens of some of the sentences, in any order, with the sentence's mask behind it."""
+    found = []
+    for k in rng.sample(range(len(sentences)), rng.randint(1, len(sentences))):
+        length = min(len(sentences[k]), rng.randint(1, 4))
+        begin = rng.randrange(len(sentences[k]) - length + 1)
+        found += [*sentences[k][begin:begin + length], masks[k + 1]]
+    return found
+
+
+def split(body: list[int], ends: set[int]) -> list[list[int]]:
+    """A text by sentences; `ends` are the tokens that end one."""
+    sentences: list[list[int]] = [[]]
+    for token in body:
+        sentences[-1].append(token)
+        if token in ends:
+            sentences.append([])
+    return [sentence for sentence in sentences if sentence]
 
 
 def tokenizer_of(base: Base):
@@ -125,10 +153,11 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
     set_seed(seed)
     model = new_model(base, tokenizer)
     texts = corpus(base, tokenizer)
-    mask = tokenizer.convert_tokens_to_ids("<mask>" if base.family == "mbart" else "<extra_id_0>")
+    names = ["<mask>"] if base.family == "mbart" else [f"<extra_id_{k}>" for k in range(SENTINELS)]
+    masks, ends = tokenizer.convert_tokens_to_ids(names), set(tokenizer.convert_tokens_to_ids([".", "!", "?"]))
     with tempfile.TemporaryDirectory() as work:
         trainer = Seq2SeqTrainer(
-            model=model, train_dataset=Denoising(texts, mask, steps * base.batch, seed),
+            model=model, train_dataset=Denoising(texts, masks, ends, steps * base.batch, seed),
             data_collator=DataCollatorForSeq2Seq(tokenizer, model),
             args=Seq2SeqTrainingArguments(
                 output_dir=work, max_steps=steps, per_device_train_batch_size=base.batch, seed=seed, use_cpu=True,
