@@ -1,0 +1,196 @@
+"""Training: killed and gone on with, the same again, cheap enough, and clear about what it cannot do."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import T5Config, T5ForConditionalGeneration
+
+import nretm.data
+from nretm import evaluate, pretrain, results, train
+from nretm.experiments import experiment
+from nretm.profile import settings
+
+SMALL = {"train_size": 24, "dev_size": 2, "test_size": 3, "steps": 8, "evaluate_every": 2, "max_new_tokens": 12}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A T5 that is small enough to be trained in a second; with dropout, so that random numbers matter."""
+    folder, tokenizer = tmp_path_factory.mktemp("tiny"), nretm.data.builtin_tokenizer()
+    torch.manual_seed(0)
+    config = T5Config(vocab_size=len(tokenizer), d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=4,
+                      dropout_rate=0.1, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tiny, tmp_path_factory):
+    root = tmp_path_factory.mktemp("undisturbed")
+    train.run("r1-nretm", "smoke", root, model=tiny, **SMALL)
+    return root
+
+
+def work(root, name="r1-nretm"):
+    return train.work_folder(root, "smoke", name, 0)
+
+
+def weights(root):
+    return load_file(work(root) / "model" / "model.safetensors")
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def start(root, tiny):
+    options = [part for name, value in SMALL.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    return subprocess.Popen([sys.executable, "-m", "nretm.train", "r1-nretm", "--profile", "smoke", "--root", str(root),
+                             "--model", tiny, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_for(path, process, seconds=120):
+    began = time.monotonic()
+    while not path.exists():
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() - began < seconds
+        time.sleep(0.0005)
+
+
+@pytest.mark.parametrize("moment", ["checkpoint-4", "checkpoint-4/trainer_state.json"])
+def test_killed_it_goes_on_and_ends_with_the_same_weights(moment, undisturbed, tiny, tmp_path):
+    """The first moment is in the middle of writing a checkpoint, the second in the middle of the next step."""
+    process = start(tmp_path, tiny)
+    wait_for(work(tmp_path) / moment, process)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (tmp_path / "results").exists(), "an interrupted run leaves nothing that looks finished"
+    path = train.run("r1-nretm", "smoke", tmp_path, model=tiny, **SMALL)
+    run = results.read_run(path)
+    assert run["resumed_from"] >= 2
+    assert same(weights(tmp_path), weights(undisturbed))
+    again, first = (results.read_run(results.run_path(root / "results/smoke", "r1-nretm", 0))
+                    for root in (tmp_path, undisturbed))
+    assert again["metrics"] == first["metrics"] and again["log"] == first["log"]
+
+
+def test_half_a_checkpoint_is_not_taken_for_one(undisturbed, tmp_path):
+    whole = work(undisturbed) / "checkpoint-8"
+    for lacking in ("optimizer.pt", "trainer_state.json"):
+        half = tmp_path / "checkpoint-9"
+        shutil.copytree(whole, half)
+        (half / lacking).unlink()
+        assert train.last_checkpoint(tmp_path) is None
+        shutil.rmtree(half)
+    shutil.copytree(whole, tmp_path / "checkpoint-8")
+    shutil.copytree(whole, tmp_path / "checkpoint-10")
+    state = tmp_path / "checkpoint-10" / "trainer_state.json"
+    state.write_text(state.read_text()[:-20])
+    assert train.last_checkpoint(tmp_path).name == "checkpoint-8"
+
+
+def test_other_settings_begin_anew(undisturbed, tiny, tmp_path):
+    shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
+    path = train.run("r1-nretm", "smoke", tmp_path, model=tiny, **SMALL | {"learning_rate": 5e-4})
+    assert results.read_run(path)["resumed_from"] is None
+    assert not same(weights(tmp_path), weights(undisturbed))
+
+
+def test_a_run_file_tells_how_it_was_made(undisturbed):
+    run = results.read_run(results.run_path(undisturbed / "results/smoke", "r1-nretm", 0))
+    assert run["command"].startswith("python -m nretm.train r1-nretm --profile smoke --seed 0 --model ")
+    assert run["data"]["test"]["examples"] == 3 and run["data"]["test"]["source"] == "builtin"
+    assert run["parameters"]["added"] > 0 and run["best_step"] in (2, 4, 6, 8)
+    assert {"CSR", "CSR ±1", "CSR ±2", "ROUGE-L", "InSen_i", "InSen_j", "Len_i", "Len_j"} <= set(run["metrics"])
+    assert any("dev CSR" in row for row in run["log"]) and any("loss" in row for row in run["log"])
+    assert str(undisturbed) not in results.run_path(undisturbed / "results/smoke", "r1-nretm", 0).read_text()
+    assert len(results.generations(results.run_path(undisturbed / "results/smoke", "r1-nretm", 0))) == 3
+
+
+def test_baseline_differs_in_the_tracker_alone(tiny):
+    plain, tracked = (train.build(experiment(name), settings("smoke", experiment(name), model=tiny))[0]
+                      for name in ("r1-t5", "r1-nretm"))
+    ours = {name for name in tracked.state_dict() if name.startswith("nretm.")}
+    assert ours and set(tracked.state_dict()) - ours == set(plain.state_dict())
+    assert all(torch.equal(plain.state_dict()[name], tracked.state_dict()[name]) for name in plain.state_dict())
+
+
+def test_the_trained_model_can_be_loaded(undisturbed, tiny):
+    model, tokenizer = train.load_trained("r1-nretm", "smoke", undisturbed, model=tiny)
+    assert same({name: model.state_dict()[name] for name in weights(undisturbed)}, weights(undisturbed))
+    with pytest.raises(train.Stopped, match="order-t5 has not been trained with seed 0"):
+        train.load_trained("order-t5", "smoke", undisturbed, model=tiny)
+
+
+def test_zero_shot_sentences_are_kept_from_training_and_from_dev():
+    one = experiment("zeroshot-t5")
+    chosen = settings("smoke", one)
+    asked = {split: {literal.k for e in train._examples(one, split, chosen) for literal in e.rule.literals}
+             for split in ("train", "dev", "test")}
+    assert asked["train"] <= {3, 4, 5} and asked["dev"] <= {3, 4, 5} and asked["test"] <= {1, 2}
+    ids = {split: {e.id for e in train._examples(one, split, chosen)} for split in ("train", "dev")}
+    assert not ids["train"] & ids["dev"] and ids["dev"]
+
+
+def test_what_a_user_can_do_something_about_is_one_sentence(undisturbed, tiny, tmp_path, monkeypatch):
+    chosen = settings("smoke", experiment("r1-t5"))
+    for error, said in ((OSError(28, "No space left on device"), "is full .checkpoint-8 is whole.: make room"),
+                        (RuntimeError("Error while serializing: IoError(Os { code: 28 })"), "is full"),
+                        (torch.OutOfMemoryError("CUDA out of memory"), "give --batch 2 --accumulation 2"),
+                        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "Out of memory with batches")):
+        with pytest.raises(train.Stopped, match=said), train._explained(work(undisturbed), chosen):
+            raise error
+    with pytest.raises(KeyError), train._explained(tmp_path, chosen):
+        raise KeyError("a mistake of ours is not dressed up")
+    with pytest.raises(train.Stopped, match="The model 'no/such' was not found"):
+        train.run("r1-t5", "smoke", tmp_path, model="no/such", **SMALL)
+
+
+def test_documents_keep_their_separators():
+    tokenizer = nretm.data.builtin_document_tokenizer()
+    target = nretm.data.load("ted15", "test", size=1)[0].target
+    ids = tokenizer(text_target=target).input_ids
+    assert evaluate.texts([ids], tokenizer, "</s>") == [target]
+
+
+def test_word_boundaries():
+    tokenizer = nretm.data.builtin_tokenizer()
+    mask = evaluate.word_boundaries(tokenizer, len(tokenizer))
+    ids = tokenizer.convert_tokens_to_ids
+    assert mask[ids("▁then")] and mask[ids(".")] and mask[ids("</s>")] and not mask[ids("s")]
+
+
+@pytest.mark.parametrize("name", pretrain.MODELS)
+def test_the_command_makes_a_base_and_the_same_again(name, tmp_path, monkeypatch):
+    corpus = {task: [text for row in nretm.data.rows(task, "dev", size=20) for text in told(row)]
+              for task in nretm.data.TASKS}
+    monkeypatch.setattr(nretm.data, "builtin_corpus", corpus.__getitem__)
+    made = []
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        pretrain.pretrain(name, folder, seed=3, steps=2)
+        made.append({key: tensor for file in sorted(folder.glob("*.safetensors"))
+                     for key, tensor in load_file(file).items()})
+        assert all(file.stat().st_size < 2_000_000 for file in folder.iterdir())
+    assert same(*made) and all(tensor.dtype == torch.float16 for tensor in made[0].values())
+
+
+def told(row):
+    """The texts of a row of any task."""
+    _, *parts = row
+    return [text for part in parts for one in part for text in ([one] if isinstance(one, str) else one)]
+
+
+def test_no_pickle_of_our_own():
+    folder = os.path.dirname(train.__file__)
+    for name in ("train.py", "pretrain.py", "evaluate.py", "results.py", "profile.py", "decode.py", "metrics.py"):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        assert "torch.load" not in text and "import pickle" not in text
