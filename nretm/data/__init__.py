@@ -86,7 +86,8 @@ def builtin_corpus(task: str, seed: int = 0) -> list[str]:
         case "rocstories":
             return [" ".join(sentences) for _, sentences in data]
         case "commongen":
-            return [text for _, _, references in data for text in references] + builtin_concepts.wider(seed)
+            told = [text for _, _, references in data for text in references] + builtin_concepts.wider(seed)
+            return [text.lower() for text in told]  # as the training targets are
         case _:
             return [side for _, pairs in data for part in documents.chunks(pairs, builtin_documents.LONGEST)
                     for side in map(documents.SEPARATOR.join, zip(*part, strict=True))]

@@ -41,6 +41,7 @@ THINGS = {  # verb: what is done to what
 PLACES = {"park": "in", "street": "on", "field": "in", "kitchen": "in", "garden": "in", "beach": "on", "river": "near",
           "school": "at", "market": "at", "room": "in", "hill": "on", "bridge": "near"}
 ACTIONS = ["smile", "sing", "jump", "run", "wait", "laugh", "dance", "talk", "stand"]
+AUXILIARIES = {"want to": "wants to", "can": "can", "will": "will"}  # with plural and singular subjects
 NOVEL = {"nurse", "singer", "ladder", "repair", "roof", "piano", "bridge", "flag", "stand"}
 
 
@@ -88,11 +89,11 @@ def _noun(lemma: str, plural: bool, rng: random.Random) -> str:
 
 def sentence(scene: Scene, rng: random.Random) -> str:
     """One sentence that tells the scene."""
-    many, things = rng.random() < 0.35, rng.random() < 0.35
+    many, things = rng.random() < 0.2, rng.random() < 0.2
     who, be = _noun(scene.who, many, rng), "are" if many else "is"
     thing = _noun(scene.thing, things, rng) if scene.thing else ""
     place = f"{PLACES[scene.place]} {_noun(scene.place, False, rng)}" if scene.place else ""
-    manner = rng.choice(["present", "progressive", "past", "wish"] + ["passive"] * bool(thing))
+    manner = rng.choice(["present", "progressive", "past", *AUXILIARIES] + ["passive"] * bool(thing))
 
     def finite(verb: str, joined: bool = False) -> str:
         """The verb as the manner asks, the first of the sentence or one joined to it by "and"."""
@@ -104,24 +105,27 @@ def sentence(scene: Scene, rng: random.Random) -> str:
             case "past":
                 return form(verb, "VBD")
             case _:
-                return verb if joined else f"{'want' if many else 'wants'} to {verb}"
+                return verb if joined else f"{manner if many else AUXILIARIES[manner]} {verb}"
 
-    also = ""
     if manner == "passive":
         told = f"{thing} {'are' if things else 'is'} {form(scene.verb, 'VBN')} by {who}"
-        if scene.also:
-            also = f"who {be} {form(scene.also, 'VBG')}"
+        also = f"who {be} {form(scene.also, 'VBG')}" if scene.also else ""
+        parts = [told, also, place]
     else:
         told = f"{who} {finite(scene.verb)} {thing}".strip()
-        if scene.also:
-            also = rng.choice([f"and {finite(scene.also, joined=True)}", f"while {form(scene.also, 'VBG')}"])
-    parts = [f"{place},", told, also] if place and rng.random() < 0.3 else [told, place, also]
+        also = rng.choice([f"and {finite(scene.also, joined=True)}", f"while {form(scene.also, 'VBG')}"]
+                          ) if scene.also else ""
+        parts = [told, place, also]
+    if place and rng.random() < 0.3:
+        parts = [f"{place},", told, also]
     words = " ".join(part for part in parts if part)
     return words[0].upper() + words[1:] + "."
 
 
 def sets(split: str, size: int | None = None, seed: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Concepts and references, as many as `size`. Dev and test are drawn first, so that they do not depend on train."""
+    if split not in SIZES:
+        raise ValueError(f"unknown split {split!r}: choose train, dev or test")
     rng = random.Random(f"concepts {seed}")
     seen: set[frozenset[str]] = set()
     told: set[str] = set()
@@ -134,7 +138,7 @@ def sets(split: str, size: int | None = None, seed: int = 0) -> list[tuple[tuple
                 break
         if name == split:
             return drawn
-    raise ValueError(f"unknown split {split!r}: choose train, dev or test")
+    raise AssertionError("the loop ends with the split that was asked for")
 
 
 def wider(seed: int = 0, size: int = 3_000) -> list[str]:
@@ -181,7 +185,8 @@ def vocabulary() -> list[str]:
     """Every word that a sentence or a concept set can hold, sorted."""
     nouns = {*PEOPLE, *PLACES, *(thing for things in THINGS.values() for thing in things)}
     verbs = {*THINGS, *ACTIONS}
-    words = {"two", "some", "three", "the", "a", "an", "is", "are", "by", "who", "want", "wants", "to", "and", "while"}
+    words = {"two", "some", "three", "the", "a", "an", "is", "are", "by", "who", "want", "wants", "to", "can", "will", "and",
+             "while"}
     words |= set(PLACES.values()) | nouns | verbs | {form(noun, "NNS") for noun in nouns}
     words |= {form(verb, tag) for verb in verbs for tag in ("VBZ", "VBD", "VBG", "VBN")}
     first = {"Two", "Some", "Three", "The", "A", "An"} | {where.capitalize() for where in PLACES.values()}

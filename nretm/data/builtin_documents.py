@@ -143,6 +143,8 @@ def talk(rng: random.Random) -> list[tuple[str, str]]:
 
 def talks(split: str, size: int | None = None, seed: int = 0) -> list[list[tuple[str, str]]]:
     """The talks of a split. Dev and test are drawn first, so that they do not depend on the size of train."""
+    if split not in SIZES:
+        raise ValueError(f"unknown split {split!r}: choose train, dev or test")
     rng = random.Random(f"documents {seed}")
     seen: set[tuple[tuple[str, str], ...]] = set()
     for name in ("dev", "test", "train"):
@@ -155,7 +157,7 @@ def talks(split: str, size: int | None = None, seed: int = 0) -> list[list[tuple
                 drawn.append(one)
         if name == split:
             return drawn
-    raise ValueError(f"unknown split {split!r}: choose train, dev or test")
+    raise AssertionError("the loop ends with the split that was asked for")
 
 
 def vocabulary() -> tuple[list[str], list[str]]:
