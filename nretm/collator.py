@@ -7,14 +7,25 @@ would cut the flags' tokens by rows.)
 
 from collections.abc import Mapping
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from nretm.encoder import flag_tokens
 from nretm.flags import FlagTable
 from nretm.generate import must_fit
 from nretm.tracker import Tracker
+
+
+class Row(NamedTuple):
+    """One example in numbers; nretm.data's prepared examples have the same attributes."""
+
+    input_ids: list[int]  # (S,)
+    labels: list[int]  # (T,)
+    columns: np.ndarray  # (T + 1, G) the flag of each group after every prefix of the labels
+    groups: np.ndarray  # (S,) the group of each input token
 
 
 class Collator:
@@ -23,60 +34,60 @@ class Collator:
         Collator(model)               of an equipped model: with the state matrix, and with the rules for generate
         Collator(model, tokenizer)    of a plain one, the baseline: the same inputs and labels and nothing else
 
-    A bare loop calls `model(**batch)`; transformers' Seq2SeqTrainer takes it as `data_collator` and must be told
+    Rows that are prepared already (nretm.data.matrices) are taken as well, if their `table` is given. A bare loop calls
+    `model(**batch)`; transformers' Seq2SeqTrainer takes the collator as `data_collator` and must be told
     `remove_unused_columns=False`. `model.generate(**batch)` obeys the rules of the batch.
     """
 
-    def __init__(self, model, tokenizer=None):
+    def __init__(self, model, tokenizer=None, table: FlagTable | None = None):
         self.settings = model.nretm.settings if hasattr(model, "nretm") else None
         if self.settings is None and tokenizer is None:
             raise ValueError("The model is not equipped: equip it, or give the collator its tokenizer as well.")
         self.tokenizer = self.settings.tokenizer if self.settings else tokenizer
         self.limit = getattr(model.config, "max_position_embeddings", None)
+        self.table = table
 
     def __call__(self, rows: list) -> dict:
-        sources, targets, rules = [], [], []
-        for row in rows:
-            get = itemgetter if isinstance(row, Mapping) else attrgetter
-            rule, source, target = get("rule", "source", "target")(row)
-            rules.append(rule)
-            sources.append((source or "") + ("" if rule is None else str(rule)))
-            targets.append(target)
-        inputs = self.tokenizer(sources)["input_ids"]
-        labels = self.tokenizer(text_target=targets)["input_ids"]
-        for row, (source, target) in enumerate(zip(inputs, labels, strict=True)):
-            must_fit(len(source), self.limit, f"Row {row}: the source with its rule")
-            must_fit(len(target), self.limit, f"Row {row}: the target")
-        input_ids = _padded(inputs, self.tokenizer.pad_token_id)  # (B, S)
-        mask = _padded([[1] * len(ids) for ids in inputs], 0)
-        batch = {"input_ids": input_ids, "attention_mask": mask, "labels": _padded(labels, -100)}  # (B, T)
-        if self.settings is not None:
-            batch |= self._states(rules, inputs, labels) | {"rules": rules}
-        return batch
+        if hasattr(rows[0], "columns"):
+            if self.settings is not None and self.table is None:
+                raise ValueError("Prepared rows have flags by number: give the collator the table of these numbers.")
+            return self._batch(rows, self.table)
+        table = FlagTable()
+        rules, numbered = zip(*(self._numbered(row, table) for row in rows), strict=True)
+        return self._batch(numbered, table) | ({"rules": list(rules)} if self.settings else {})
 
-    def _states(self, rules: list, inputs: list[list[int]], labels: list[list[int]]) -> dict:
-        table, flags, groups = FlagTable(), [], []
-        for rule, source, target in zip(rules, inputs, labels, strict=True):
-            if rule is None:
-                flags.append(np.zeros((len(target), 1), int))
-                groups.append([0] * len(source))
-            else:
-                tracker = Tracker.for_input(rule, source, self.tokenizer, self.settings.policy, table,
-                                            self.settings.compress)
-                flags.append(tracker.run(target, gold=True)[:-1])  # (T, G): column t predicts token t
-                groups.append(tracker.groups.tolist())
-        shape = len(rules), max(map(len, labels)), max(f.shape[1] for f in flags)
-        padded = torch.zeros(shape, dtype=torch.long)  # (B, T, G)
-        for row, columns in zip(padded, flags, strict=True):
-            row[: columns.shape[0], : columns.shape[1]] = torch.from_numpy(columns)
-        used, flags = torch.cat([torch.zeros(1, dtype=torch.long), padded.flatten()]).unique(return_inverse=True)
+    def _numbered(self, row, table: FlagTable) -> tuple[object, Row]:
+        get = itemgetter if isinstance(row, Mapping) else attrgetter
+        rule, source, target = get("rule", "source", "target")(row)
+        ids = self.tokenizer((source or "") + ("" if rule is None else str(rule)))["input_ids"]
+        labels = self.tokenizer(text_target=target)["input_ids"]
+        if rule is None or self.settings is None:
+            return rule, Row(ids, labels, np.zeros((len(labels) + 1, 1), int), np.zeros(len(ids), int))
+        tracker = Tracker.for_input(rule, ids, self.tokenizer, self.settings.policy, table, self.settings.compress)
+        return rule, Row(ids, labels, tracker.run(labels, gold=True), tracker.groups)
+
+    def _batch(self, rows, table: FlagTable | None) -> dict[str, Tensor]:
+        for i, row in enumerate(rows):
+            must_fit(len(row.input_ids), self.limit, f"Row {i}: the source with its rule")
+            must_fit(len(row.labels), self.limit, f"Row {i}: the target")
+        batch = {"input_ids": _padded([row.input_ids for row in rows], self.tokenizer.pad_token_id),  # (B, S)
+                 "attention_mask": _padded([np.ones_like(row.input_ids) for row in rows], 0),  # (B, S)
+                 "labels": _padded([row.labels for row in rows], -100)}  # (B, T)
+        if self.settings is None:
+            return batch
+        flags = np.zeros((*batch["labels"].shape, max(row.columns.shape[1] for row in rows)), int)  # (B, T, G)
+        for i, row in enumerate(rows):
+            steps, groups = row.columns.shape
+            flags[i, : steps - 1, :groups] = row.columns[:-1]  # column t is what is known when token t is predicted
+        used, numbers = np.unique(np.append(flags, 0), return_inverse=True)
         strings = [table.strings[i] for i in used[1:]] or ["N"]  # at least one, or the encoder would have no gradient
-        return {"decoder_state_flags": flags[1:].view(shape), "decoder_state_groups": _padded(groups, 0),  # (B, S)
-                "decoder_flag_tokens": flag_tokens(strings, self.tokenizer)}  # (U, L)
+        return batch | {"decoder_state_flags": torch.from_numpy(numbers[:-1].reshape(flags.shape)),
+                        "decoder_state_groups": _padded([row.groups for row in rows], 0),  # (B, S)
+                        "decoder_flag_tokens": flag_tokens(strings, self.tokenizer)}  # (U, L)
 
 
-def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
+def _padded(rows: list, value: int) -> Tensor:
     padded = torch.full((len(rows), max(map(len, rows))), value)
     for place, row in zip(padded, rows, strict=True):
-        place[: len(row)] = torch.tensor(row)
+        place[: len(row)] = torch.as_tensor(np.asarray(row, dtype=np.int64))
     return padded

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 import nretm
 from nretm.data.example import Example
+from nretm.data.matrices import state_matrices
 
 
 def test_the_flags_are_those_of_the_state_matrix():
@@ -89,3 +90,15 @@ def test_bad_input():
         collate([{"rule": "Copy(car)", "source": "the car " * 100, "target": "The car."}])
     with pytest.raises(ValueError, match="Row 1: the target is .* tokens long"):
         collate([tiny.ROWS[0], {"rule": "Copy(car)", "source": "", "target": "the car " * 100}])
+
+
+def test_prepared_rows(tmp_path):
+    model = tiny.equipped("T5")
+    examples = [Example(str(i), r["source"], nretm.parse(r["rule"]), r["target"], ()) for i, r in enumerate(tiny.ROWS)]
+    prepared = state_matrices(examples, tiny.tokenizer, tmp_path, workers=1, shard=2)
+    ours, direct = nretm.Collator(model, table=prepared.table)(list(prepared)), nretm.Collator(model)(tiny.ROWS)
+    assert set(direct) - set(ours) == {"rules"}
+    assert all(torch.equal(ours[name], direct[name]) for name in ("input_ids", "labels", "decoder_state_groups"))
+    torch.testing.assert_close(model(**ours).logits, model(**direct).logits)
+    with pytest.raises(ValueError, match="give the collator the table"):
+        nretm.Collator(model)(list(prepared))
