@@ -274,7 +274,7 @@ def _explained(work: Path, chosen: Settings):
         yield
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-        if "No space left" in said or "code: 28" in said or _disk_is_full(work, error):
+        if "No space left" in said or "code: 28" in said or _disk_is_full(work):
             last = last_checkpoint(work)
             left = f"{last.name} is whole" if last else "nothing had been saved yet"
             raise Stopped(f"The disk that {work} is on is full ({left}): make room and give the same command again."
@@ -285,9 +285,9 @@ def _explained(work: Path, chosen: Settings):
         raise
 
 
-def _disk_is_full(work: Path, error: Exception) -> bool:
-    """torch's writer says only that it failed: look at the disk itself."""
-    return "PytorchStreamWriter" in str(error) and shutil.disk_usage(work).free < 2**20
+def _disk_is_full(work: Path) -> bool:
+    """torch's writer says no more than "unexpected pos" when the disk is full: look at the disk itself."""
+    return work.is_dir() and shutil.disk_usage(work).free < 2**20
 
 
 # ---- command line ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -148,6 +149,10 @@ def test_what_a_user_can_do_something_about_is_one_sentence(undisturbed, tiny, t
                         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "Out of memory with batches")):
         with pytest.raises(train.Stopped, match=said), train._explained(work(undisturbed), chosen):
             raise error
+    with monkeypatch.context() as patch:  # torch's own words say nothing of a disk
+        patch.setattr(train.shutil, "disk_usage", lambda folder: SimpleNamespace(free=0))
+        with pytest.raises(train.Stopped, match="is full"), train._explained(work(undisturbed), chosen):
+            raise RuntimeError("unexpected pos 5346560 vs 5346452")
     with pytest.raises(KeyError), train._explained(tmp_path, chosen):
         raise KeyError("a mistake of ours is not dressed up")
     with pytest.raises(train.Stopped, match="The model 'no/such' was not found"):
