@@ -12,6 +12,7 @@ import random
 import statistics
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -173,17 +174,17 @@ class Bench:
 
 
 @contextmanager
-def tracker_time(spent: list[float]):
-    """Collects the seconds that generation spends in the tracker."""
+def tracker_time(now: Callable[[], float], spent: list[float]):
+    """Collects the seconds that generation spends in the tracker; `now` waits for the device first."""
     originals = {name: getattr(Session, name) for name in ("__init__", "flags", "verdicts")}
 
     def timed(method):
         def call(*args, **kwargs):
-            begin = time.perf_counter()
+            begin = now()
             try:
                 return method(*args, **kwargs)
             finally:
-                spent.append(time.perf_counter() - begin)
+                spent.append(now() - begin)
         return call
 
     for name, method in originals.items():
@@ -219,7 +220,7 @@ def measure(bench: Bench, batch: int, length: int, long: int, tokens: int):
     for what, search in {"greedy": {"num_beams": 1}, "beam 5": {"num_beams": 5}}.items():
         spent: list[float] = []
         variants = bench.generation(stories, tokens, **search)
-        with tracker_time(spent), warnings.catch_warnings():
+        with tracker_time(bench.now, spent), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuleBroken)
             times = bench.times(variants)
         share = sum(spent) / (1 + bench.rounds) / statistics.median(times["nretm"])
