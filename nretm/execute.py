@@ -31,7 +31,7 @@ def main(job: dict) -> int:
         return _failed(f"cell [{error.exec_count}]: {error.ename}: {error.evalue}")
     except DeadKernelError:
         return _failed(f"cell [{_running_cell(partial)}]: the kernel died (was there enough memory?)")
-    _clean(partial)
+    _clean(partial, job["root"])
     for page in job["html"]:
         _write_html(partial, Path(page))
     os.replace(partial, executed)
@@ -49,14 +49,15 @@ def _running_cell(notebook: Path) -> int:
     return max([cell.get("execution_count") or 0 for cell in cells])
 
 
-def _clean(notebook: Path) -> None:
+def _clean(notebook: Path, root: str) -> None:
     """Take this machine's folders out: executed notebooks are shown to others."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
     for key in ("input_path", "output_path", "environment_variables"):
         content["metadata"]["papermill"].pop(key, None)
     text = json.dumps(content, ensure_ascii=False, indent=1)
-    for folder, name in ((str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
-        text = text.replace(f"{folder}/", f"{name}/")
+    for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
+        if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
+            text = text.replace(f"{folder}/", f"{name}/")
     notebook.write_text(text + "\n", encoding="utf-8")
 
 

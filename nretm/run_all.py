@@ -233,7 +233,8 @@ class Run:
             if step.weights:
                 self.clear_checkpoints(step)
             log.parent.mkdir(parents=True, exist_ok=True)
-            job = {"notebook": str(self.place.notebooks / step.notebook), "parameters": step.parameters,
+            job = {"root": str(self.place.root), "notebook": str(self.place.notebooks / step.notebook),
+                   "parameters": step.parameters,
                    "partial": str(self.place.work / "unfinished" / f"{step.name}.ipynb"),
                    "executed": str(self.place.results / step.executed),
                    "html": [str(self.place.results / name) for name in step.outputs if name.endswith(".html")]}
@@ -267,7 +268,7 @@ class Run:
             del self.running[step.name]
             self.free.append(child.slot)
             took = time.monotonic() - child.began
-            absent = [name for name in step.outputs if not matching(self.place.results, [name])]
+            absent = [name for name in step.outputs if "*" not in name and not (self.place.results / name).is_file()]
             if child.process.returncode or absent:
                 self.outcome[step.name] = "failed"
                 self.reasons[step.name] = self.last_words(step) if child.process.returncode else \

@@ -1,7 +1,10 @@
 """Settings for all tests: no network, no screen, no time limit on a single random example."""
 
 import os
+import shutil
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -10,3 +13,25 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 settings.register_profile("nretm", deadline=None)
 settings.load_profile("nretm")
+
+
+ROOT = Path(__file__).resolve().parent.parent
+TRAINED = ("r1-t5", "r1-nretm", "commongen-t5-base", "commongen-t5-base-grid", "ted15-mbart-pc")
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory):
+    """run_all after it has run every notebook in the smoke profile, in a folder of its own.
+
+    Only some experiments are trained: the tables have to do with what there is, as in anybody's first hours.
+    """
+    from nretm.run_all import Place, Run
+    from nretm.steps import all_steps, choose, keep
+
+    place = Place(tmp_path_factory.mktemp("smoke"), "smoke")
+    shutil.copytree(ROOT / "notebooks", place.notebooks, ignore=shutil.ignore_patterns(".*"))
+    steps = choose(all_steps("smoke"), [], tables=False)
+    run = Run(keep(steps, lambda step: step.kind != "training" or step.parameters["experiment"] in TRAINED), place,
+              slots=[{"OMP_NUM_THREADS": "1"}] * 2)
+    run.go()
+    return run
