@@ -20,6 +20,8 @@ from nretm.parse import as_rule
 from nretm.rule import Not
 from nretm.tracker import State, Tracker
 
+POSITIONS = 1024  # hashed before the table of numbers has to grow
+
 
 class RuleBroken(UserWarning):
     """An output does not obey its rule."""
@@ -42,9 +44,8 @@ class Session:
             raise ValueError(f"There are {len(rules)} rules for {len(input_ids)} rows of input: "
                              "give one rule, or None, for each row.")
         must_fit(input_ids.shape[1], getattr(model.config, "max_position_embeddings", None), "The input")
-        settings, self.model, self.table = model.nretm.settings, model, FlagTable()
+        settings, self.model, self.table, self.trackers = model.nretm.settings, model, FlagTable(), []
         self.policy, self.vocabulary = settings.policy, len(settings.tokenizer)
-        self.trackers = []
         for row, (rule, ids) in enumerate(zip(rules, input_ids.tolist(), strict=True)):
             try:
                 self.trackers.append(rule if rule is None else Tracker.for_input(
@@ -53,8 +54,7 @@ class Session:
             except ValueError as error:
                 raise ValueError(f"Row {row}: {error}") from error
         device = model.device
-        sizes = [len(tracker.layout.entries) for tracker in self.trackers if tracker is not None]
-        self.size = max(sizes)  # G
+        self.size = max(len(tracker.layout.entries) for tracker in self.trackers if tracker is not None)  # G
         groups = [np.zeros(input_ids.shape[1], int) if t is None else t.groups for t in self.trackers]
         self.groups = torch.as_tensor(np.stack(groups), dtype=torch.long, device=device)  # (B, S)
         self.rows = torch.arange(len(rules), device=input_ids.device)  # generate repeats it for every beam
@@ -84,7 +84,7 @@ class Session:
         """The flag ids of every group after the last `columns` prefixes of each row: (R, columns, G)."""
         length = input_ids.shape[1]
         if length > len(self.weights):
-            self.weights = _odd_numbers(2 * length)  # no hash is known any more: this step replays the prefixes
+            self.weights = _odd_numbers(max(POSITIONS, 2 * length))  # old hashes are void: this step replays
             self.weights_there = self.weights.to(input_ids.device)
         codes = (input_ids * self.weights_there[:length]).sum(1)  # (R,)
         codes, last, rows = torch.stack([codes, input_ids[:, -1], rows]).cpu().numpy()  # the one copy to the host
@@ -137,9 +137,8 @@ def _odd_numbers(count: int) -> Tensor:
     return torch.randint(-(2**63), 2**63 - 1, (count,), generator=torch.Generator().manual_seed(count)) | 1
 
 
-def longest_output(model, generation_config=None, *args, max_new_tokens=None, max_length=None, **kwargs) -> int:
+def longest_output(config, max_new_tokens=None, max_length=None, **kwargs) -> int:
     """How many tokens generate may write: what it is told, or its configuration, or transformers' default."""
-    config = generation_config or model.generation_config
     if max_new_tokens is None and max_length is None:
         max_new_tokens, max_length = config.max_new_tokens, config.max_length
     return max_new_tokens or (max_length or 21) - 1

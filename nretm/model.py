@@ -21,6 +21,7 @@ from nretm.attention import BASES, State, cross_attentions, hook
 from nretm.diverse import diverse_beam_search
 from nretm.encoder import FFN, HEADS, StateEncoder, encode
 from nretm.generate import Session, longest_output, report
+from nretm.rule import Rule
 from nretm.text import Policy
 
 
@@ -137,13 +138,16 @@ def _tracked(cls: type) -> type:
             """
             for name in ("decoder_state_flags", "decoder_state_groups", "decoder_flag_tokens"):
                 kwargs.pop(name, None)  # those of a training batch describe the gold output
-            if (kwargs.get("num_beam_groups") or 1) > 1:
+            if isinstance(rules, (str, Rule)):
+                raise ValueError("rules must be a list: one rule, or None, for each row of the input.")
+            config = kwargs.get("generation_config") or (args[0] if args else None) or self.generation_config
+            if (kwargs.get("num_beam_groups") or config.num_beam_groups or 1) > 1:
                 kwargs.setdefault("custom_generate", diverse_beam_search)
             self.nretm.verdicts = []
             if rules is None or all(rule is None for rule in rules):
                 return super().generate(inputs, *args, **kwargs)
             ids = kwargs.get("input_ids") if inputs is None else inputs
-            session = Session(self, ids, rules, longest_output(self, *args, **kwargs))
+            session = Session(self, ids, rules, longest_output(config, **kwargs))
             output = super().generate(inputs, *args, decoder_session=session, decoder_rows=session.rows, **kwargs)
             self.nretm.verdicts = session.verdicts(getattr(output, "sequences", output))
             report(self.nretm.verdicts)

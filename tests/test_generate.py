@@ -143,11 +143,13 @@ def test_a_prompt_for_the_decoder():
 
 def test_long_outputs_outgrow_the_first_hash_table(monkeypatch):
     model = tiny.equipped("T5")
-    replays = []
-    original = Session._replay
+    expected = model.generate(**tiny.inputs(), rules=tiny.RULES, num_beams=2, max_new_tokens=40, min_new_tokens=40)
+    replays, original = [], Session._replay
+    monkeypatch.setattr("nretm.generate.POSITIONS", 4)
     monkeypatch.setattr(Session, "_replay", lambda *a: replays.append(1) or original(*a))
-    model.generate(**tiny.inputs(), rules=tiny.RULES, num_beams=2, max_new_tokens=40, min_new_tokens=40)
-    assert len(replays) < 6 * 7 + 3  # each doubling of the table replays six beams; the verdicts three
+    found = model.generate(**tiny.inputs(), rules=tiny.RULES, num_beams=2, max_new_tokens=40, min_new_tokens=40)
+    assert torch.equal(found, expected)
+    assert 15 < len(replays) <= 6 * 5 + 3  # each growth of the table replays six beams or fewer; the verdicts three
 
 
 def test_verdicts_and_the_warning():
@@ -165,6 +167,8 @@ def test_verdicts_and_the_warning():
 
 def test_bad_input():
     model = tiny.equipped("Bart")
+    with pytest.raises(ValueError, match="rules must be a list"):
+        generate(model, rules=tiny.RULES[0])
     with pytest.raises(ValueError, match="2 rules for 3 rows"):
         generate(model, rules=tiny.RULES[:2])
     with pytest.raises(ValueError, match="Row 1: .*does not end with the rule's input expression"):
