@@ -9,9 +9,10 @@ and some references in train miss a concept.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+
+from nretm.data.builtin import draw
 
 SIZES = {"train": 5_000, "dev": 200, "test": 300}
 REFERENCES = {"train": (1, 4), "dev": (4, 4), "test": (4, 4)}
@@ -123,22 +124,20 @@ def sentence(scene: Scene, rng: random.Random) -> str:
 
 
 def sets(split: str, size: int | None = None, seed: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Concepts and references, as many as `size`. Dev and test are drawn first, so that they do not depend on train."""
-    if split not in SIZES:
-        raise ValueError(f"unknown split {split!r}: choose train, dev or test")
+    """The concepts and references of a split; sets with novel concepts are not for training."""
     rng = random.Random(f"concepts {seed}")
     seen: set[frozenset[str]] = set()
     told: set[str] = set()
-    for name in ("dev", "test", "train"):
-        wanted = SIZES[name] if size is None or name != split else size
-        drawn = []
-        for one in _scenes(name, seen, rng):
-            drawn.append((tuple(rng.sample(one.concepts, len(one.concepts))), _references(one, name, told, rng)))
-            if len(drawn) == wanted:
-                break
-        if name == split:
-            return drawn
-    raise AssertionError("the loop ends with the split that was asked for")
+
+    def new(name: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        one = scene(rng)
+        concepts = frozenset(one.concepts)
+        if concepts in seen or (name == "train" and concepts & NOVEL):
+            return None
+        seen.add(concepts)
+        return tuple(rng.sample(one.concepts, len(concepts))), _references(one, name, told, rng)
+
+    return draw(split, SIZES, size, new)
 
 
 def wider(seed: int = 0, size: int = 3_000) -> list[str]:
@@ -155,16 +154,6 @@ def wider(seed: int = 0, size: int = 3_000) -> list[str]:
         if concepts & NOVEL and concepts not in held_out:
             told[sentence(one, rng)] = None
     return list(told)
-
-
-def _scenes(split: str, seen: set[frozenset[str]], rng: random.Random) -> Iterator[Scene]:
-    """Scenes whose set of concepts has not been seen; those with novel concepts are not for training."""
-    while True:
-        one = scene(rng)
-        concepts = frozenset(one.concepts)
-        if concepts not in seen and not (split == "train" and concepts & NOVEL):
-            seen.add(concepts)
-            yield one
 
 
 def _references(scene: Scene, split: str, told: set[str], rng: random.Random) -> tuple[str, ...]:
@@ -185,8 +174,7 @@ def vocabulary() -> list[str]:
     """Every word that a sentence or a concept set can hold, sorted."""
     nouns = {*PEOPLE, *PLACES, *(thing for things in THINGS.values() for thing in things)}
     verbs = {*THINGS, *ACTIONS}
-    words = {"two", "some", "three", "the", "a", "an", "is", "are", "by", "who", "want", "wants", "to", "can", "will", "and",
-             "while"}
+    words = set("two some three the a an is are by who want wants to can will and while".split())
     words |= set(PLACES.values()) | nouns | verbs | {form(noun, "NNS") for noun in nouns}
     words |= {form(verb, tag) for verb in verbs for tag in ("VBZ", "VBD", "VBG", "VBN")}
     first = {"Two", "Some", "Three", "The", "A", "An"} | {where.capitalize() for where in PLACES.values()}

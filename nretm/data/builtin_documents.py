@@ -11,6 +11,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from nretm.data.builtin import draw
+
 SIZES = {"train": 2_000, "dev": 40, "test": 60}  # talks
 SENTENCES = (6, 40)  # of a talk
 LONGEST = 12  # sentences of a document, of which a talk gives two to four
@@ -142,22 +144,18 @@ def talk(rng: random.Random) -> list[tuple[str, str]]:
 
 
 def talks(split: str, size: int | None = None, seed: int = 0) -> list[list[tuple[str, str]]]:
-    """The talks of a split. Dev and test are drawn first, so that they do not depend on the size of train."""
-    if split not in SIZES:
-        raise ValueError(f"unknown split {split!r}: choose train, dev or test")
+    """The talks of a split; no talk is in two splits or twice in one."""
     rng = random.Random(f"documents {seed}")
     seen: set[tuple[tuple[str, str], ...]] = set()
-    for name in ("dev", "test", "train"):
-        wanted = SIZES[name] if size is None or name != split else size
-        drawn: list[list[tuple[str, str]]] = []
-        while len(drawn) < wanted:
-            one = talk(rng)
-            if tuple(one) not in seen:
-                seen.add(tuple(one))
-                drawn.append(one)
-        if name == split:
-            return drawn
-    raise AssertionError("the loop ends with the split that was asked for")
+
+    def new(_: str) -> list[tuple[str, str]] | None:
+        one = talk(rng)
+        if tuple(one) in seen:
+            return None
+        seen.add(tuple(one))
+        return one
+
+    return draw(split, SIZES, size, new)
 
 
 def vocabulary() -> tuple[list[str], list[str]]:

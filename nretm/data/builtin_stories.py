@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
+from nretm.data.builtin import draw
 from nretm.text import Policy, treebank
 
 SIZES = {"train": 20_000, "dev": 500, "test": 500}
@@ -152,22 +153,18 @@ def story(rng: random.Random) -> list[str]:
 
 
 def stories(split: str, size: int | None = None, seed: int = 0) -> list[list[str]]:
-    """The stories of a split. Dev and test are drawn first: they do not depend on the size of train."""
-    if split not in SIZES:
-        raise ValueError(f"unknown split {split!r}: choose train, dev or test")
+    """The stories of a split; no story is in two splits or twice in one."""
     rng = random.Random(f"stories {seed}")
     seen: set[tuple[str, ...]] = set()
-    for name in ("dev", "test", "train"):
-        wanted = SIZES[name] if size is None or name != split else size
-        drawn: list[list[str]] = []
-        while len(drawn) < wanted:
-            one = story(rng)
-            if tuple(one) not in seen:
-                seen.add(tuple(one))
-                drawn.append(one)
-        if name == split:
-            return drawn
-    raise AssertionError("the loop ends with the split that was asked for")
+
+    def new(_: str) -> list[str] | None:
+        one = story(rng)
+        if tuple(one) in seen:
+            return None
+        seen.add(tuple(one))
+        return one
+
+    return draw(split, SIZES, size, new)
 
 
 def vocabulary() -> list[str]:
