@@ -30,6 +30,7 @@ from transformers import (
 import nretm
 import nretm.data
 from nretm import evaluate, profile, results
+from nretm.data.matrices import state_matrices
 from nretm.decode import grid_beam_search
 from nretm.experiments import EXPERIMENTS, Experiment, experiment
 from nretm.generate import RuleBroken
@@ -153,16 +154,20 @@ def _train(one: Experiment, chosen: Settings, work: Path):
     _keep_or_clear(work, chosen)
     train, dev = _examples(one, "train", chosen), _examples(one, "dev", chosen)
     model, tokenizer = build(one, chosen)
-    separator = nretm.data.policy(one.task).separator
+    policy = nretm.data.policy(one.task)
+    rows, table = train, None
+    if one.tracked:  # made once and kept: the matrix of a gold output never changes
+        rows = state_matrices(train, tokenizer, work.parent / "matrices", policy, workers=1)
+        table = rows.table
 
     def measure(prediction) -> dict[str, float]:
         tokens = prediction.predictions.clip(min=0)  # batches are joined with -100
         return {evaluate.DEV_MEASURE[one.task]: evaluate.dev_score(
-            one.task, dev, evaluate.texts(tokens.tolist(), tokenizer, separator))}
+            one.task, dev, evaluate.texts(tokens.tolist(), tokenizer, policy.separator))}
 
     trainer = Seq2SeqTrainer(
-        model=model, args=_arguments(one, chosen, work), train_dataset=train, eval_dataset=dev,
-        data_collator=nretm.Collator(model, tokenizer), processing_class=tokenizer, compute_metrics=measure,
+        model=model, args=_arguments(one, chosen, work), train_dataset=rows, eval_dataset=dev,
+        data_collator=nretm.Collator(model, tokenizer, table), processing_class=tokenizer, compute_metrics=measure,
         callbacks=[_Log(work / "log.jsonl")], optimizers=(_optimizer(model, chosen), None))
     last = last_checkpoint(work)
     began = time.perf_counter()
