@@ -26,7 +26,7 @@ def main(job: dict) -> int:
     try:
         # run where JupyterLab would run it, by the interpreter that runs this
         execute_notebook(job["notebook"], partial, job["parameters"], kernel_name="python3", language="python",
-                         progress_bar=False, cwd=Path(job["notebook"]).parent)
+                         progress_bar=False, start_timeout=300, cwd=Path(job["notebook"]).parent)
     except PapermillExecutionError as error:
         return _failed(f"cell [{error.exec_count}]: {error.ename}: {error.evalue}")
     except DeadKernelError:
@@ -44,9 +44,10 @@ def _failed(sentence: str) -> int:
 
 
 def _running_cell(notebook: Path) -> int:
-    """The number of the last code cell that was begun."""
+    """The number that the last cell to be begun has, or would have got; cells without code get none."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return max([cell.get("execution_count") or 0 for cell in cells])
+    code = [cell for cell in cells if cell["cell_type"] == "code" and cell["source"]]
+    return sum(bool(cell["metadata"]["papermill"]["start_time"]) for cell in code)
 
 
 def _clean(notebook: Path, root: str) -> None:

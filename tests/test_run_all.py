@@ -159,6 +159,49 @@ def _soon(question, seconds: float = 40):
     return answer
 
 
+def test_checkpoints_are_kept_only_for_the_same_code(place, monkeypatch):
+    notebook(place, "train", "1")
+    training = step("train", weights="train/model/model.safetensors", kind="training")
+    checkpoint = place.work / "train" / "checkpoint-2"
+
+    def survives(force=False) -> bool:
+        checkpoint.mkdir(parents=True, exist_ok=True)
+        Run([training], place, force).clear_checkpoints(training)
+        return checkpoint.exists()
+
+    assert not survives()  # nobody knows where it came from
+    assert survives()
+    notebook(place, "train", "# a new comment")  # the notebook is run again, the training goes on
+    assert survives()
+    assert not survives(force=True)
+    monkeypatch.setattr(steps, "package_digest", lambda without: "other code")
+    assert not survives()
+
+
+def test_a_training_without_its_weights_is_not_up_to_date(place, chain):
+    training = replace(chain[0], weights="train/model/model.safetensors")
+    notebook(place, "train", WRITE, "out.write_text('{}')", "weights = Path('../runs/smoke/train/model')",
+             "weights.mkdir(); (weights / 'model.safetensors').touch()")
+    assert run(place, [training])[1] == {"train": "done"}
+    assert Run([training], place).planned == []
+    (place.work / training.weights).unlink()  # as in a fresh clone
+    assert Run([training, chain[1]], place).planned == [training, chain[1]]
+
+
+def test_one_step_a_gpu_two_on_a_cpu(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert run_all.slots() == [{"OMP_NUM_THREADS": "1"}] * 2
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 'GPU 0: A'\necho 'GPU 1: B'\necho 'GPU 2: C'\n")
+    tool.chmod(0o755)
+    assert run_all.slots() == [{"CUDA_VISIBLE_DEVICES": str(n)} for n in range(3)]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2")
+    assert run_all.slots() == [{"CUDA_VISIBLE_DEVICES": "2"}]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert run_all.slots() == [{"OMP_NUM_THREADS": "1"}] * 2
+
+
 def test_html_comes_from_the_executed_notebook(place):
     notebook(place, "report", "print('held:', 6 * 7)")
     chosen = [Step("report", "report.ipynb", {}, outputs=("report.html",))]
