@@ -196,6 +196,7 @@ class Run:
             self.line.say("What is finished is kept; run the same again to go on.")
             return 130
         finally:
+            self.stop()
             for number, handler in before.items():
                 signal.signal(number, handler)
         return self.summary()
@@ -228,7 +229,10 @@ class Run:
                 return
 
     def start(self) -> None:
-        for step in self.waiting()[:len(self.free)]:
+        for step in self.waiting():
+            kinds = {one.kind for one in self.steps if one.name in self.running}
+            if not self.free or "measuring" in kinds or (kinds and step.kind == "measuring"):  # that is done alone
+                continue
             log, slot = self.log(step), self.free.pop()
             if step.weights:
                 self.clear_checkpoints(step)
@@ -294,7 +298,8 @@ class Run:
     def stop(self) -> None:
         from nretm.execute import stop
 
-        for child in self.running.values():
+        while self.running:
+            _, child = self.running.popitem()
             stop(child.process.pid)
             child.process.wait()
 
@@ -339,8 +344,7 @@ class Line:
 
     def show(self, text: str) -> None:
         if self.terminal:
-            width = os.get_terminal_size().columns - 1
-            print(f"\r{text[:width]:{width}}", end="", flush=True)
+            print(f"\r\033[K{text[:shutil.get_terminal_size().columns - 1]}", end="", flush=True)
         elif time.monotonic() - self.last > 60:
             self.say(text)
 

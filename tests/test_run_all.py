@@ -188,6 +188,36 @@ def test_a_training_without_its_weights_is_not_up_to_date(place, chain):
     assert Run([training, chain[1]], place).planned == [training, chain[1]]
 
 
+def test_two_at_a_time_the_longest_first_and_measuring_alone(place, monkeypatch):
+    together = []
+
+    class Process:
+        def __init__(self, command, **how):
+            self.name, self.polls, self.pid = Path(json.loads(command[-1])["notebook"]).stem, 0, None
+            now.add(self.name)
+
+        def poll(self):
+            self.polls += 1
+            if self.polls < 3:
+                together.append(frozenset(now))
+                return None
+            now.discard(self.name)
+            self.returncode = 0
+            return 0
+
+    now: set[str] = set()
+    monkeypatch.setattr(run_all.subprocess, "Popen", Process)
+    kinds = {"a": "training", "b": "training", "c": "training", "timing": "measuring", "d": "reading"}
+    for name in kinds:
+        notebook(place, name, "1")
+    minutes = {"a": 1, "b": 9, "c": 5, "timing": 2, "d": 0.1}
+    chosen = [Step(name, f"{name}.ipynb", {}, minutes=minutes[name], kind=kind) for name, kind in kinds.items()]
+    assert run(place, chosen)[0] == 0
+    assert together[0] == {"b", "c"}
+    assert max(map(len, together)) == 2
+    assert [names for names in together if "timing" in names] == [{"timing"}] * 2
+
+
 def test_one_step_a_gpu_two_on_a_cpu(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
