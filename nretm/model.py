@@ -87,6 +87,9 @@ def _check(model: nn.Module, tokenizer) -> None:
     if config.model_type not in FAMILIES:
         raise ValueError(f"Models of type {config.model_type!r} are not known: add a line to nretm.model.FAMILIES "
                          f"(known: {', '.join(FAMILIES)}).")
+    if not cross_attentions(model.get_decoder()):
+        raise ValueError(f"{type(model).__name__} has no cross-attention that NRETM can find: its attention must look "
+                         "its function up in transformers' AttentionInterface, with is_decoder and not is_causal.")
     if _head_size(config) % HEADS:
         raise ValueError(f"One attention head is {_head_size(config)} wide: the state encoder has {HEADS} heads of "
                          f"its own and needs a multiple of {HEADS}.")
