@@ -39,8 +39,8 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", choices=profile.names(), default="demo", help="demo (the default): minutes on a "
                         "CPU; paper: the paper's models, data and settings, days on a GPU; smoke: for tests")
-    parser.add_argument("--tables", action="store_true", help="only what needs no training: rebuild tables and figures "
-                        "from the run files and generations under results/<profile>/")
+    parser.add_argument("--tables", action="store_true", help="no data, training or timing: only rebuild tables "
+                        "and figures from the run files and generations under results/<profile>/")
     parser.add_argument("--only", metavar="STEP", nargs="+", default=[], help="only these steps and those they need")
     parser.add_argument("--data", metavar="DIR", help="folder with the paper's data; without it the profile decides")
     parser.add_argument("--seeds", metavar="N", type=int, default=1, help="train each model with N seeds (default 1)")

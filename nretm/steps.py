@@ -30,7 +30,7 @@ class Step:
     outputs     files under results/<profile>/ that it makes; a pattern with * may match none
     weights     file under runs/<profile>/ that it makes, beside its checkpoints; not committed
     minutes     what it should take, until it has been measured
-    kind        "reading" what others have made (all that --tables does), "training", or "measuring" (done alone)
+    kind        "reading" what others have made (all that --tables does), "data", "training", "measuring" (done alone)
     """
 
     name: str
@@ -56,7 +56,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"},
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
     for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
-        steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}))
+        steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
     for one in EXPERIMENTS.values():
         steps += [_training(one, seed, name, source) for seed in range(seeds)]
 
