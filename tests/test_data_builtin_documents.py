@@ -13,7 +13,7 @@ PAIRS = [pair for talk in TRAIN for pair in talk]
 def test_sizes():
     assert [len(DEV), len(TEST)] == [40, 60]
     assert {len(talk) for talk in TRAIN} <= set(range(6, 41))
-    assert min(map(len, TRAIN)) < 10 and max(map(len, TRAIN)) > 35
+    assert min(map(len, TRAIN)) < 8 and max(map(len, TRAIN)) > 35
 
 
 def test_no_talk_twice_and_no_sentence_twice_in_a_talk():

@@ -21,10 +21,11 @@ from nretm.data import (
     stories,
 )
 from nretm.data.example import SPLITS, Example, Examples, Provenance
+from nretm.data.sources import DataError
 from nretm.text import Policy
 
-__all__ = ["SPLITS", "TASKS", "Example", "Examples", "Provenance", "builtin_corpus", "builtin_document_tokenizer",
-           "builtin_tokenizer", "load", "policy", "rows"]
+__all__ = ["SPLITS", "TASKS", "DataError", "Example", "Examples", "Provenance", "builtin_corpus",
+           "builtin_document_tokenizer", "builtin_tokenizer", "load", "policy", "rows"]
 
 TASKS = {"rocstories": stories, "commongen": concepts, "ted15": documents}
 
