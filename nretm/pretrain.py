@@ -46,9 +46,9 @@ class Base:
 
 
 MODELS = {
-    "t5-base": Base("t5", ("rocstories", "commongen"), width=128, layers=2, steps=4000),
-    "t5-large": Base("t5", ("rocstories", "commongen"), width=192, layers=3, steps=4000, learning_rate=1.5e-3),
-    "mbart": Base("mbart", ("ted15",), width=128, layers=2, steps=4000),
+    "t5-base": Base("t5", ("rocstories", "commongen"), width=128, layers=2, steps=3000),
+    "t5-large": Base("t5", ("rocstories", "commongen"), width=192, layers=3, steps=400, learning_rate=1.5e-3),
+    "mbart": Base("mbart", ("ted15",), width=128, layers=2, steps=400),
 }
 
 
@@ -167,6 +167,7 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
         trainer.train()
     if base.family == "mbart":
         tokenizer.src_lang = "zh_CN"
+    model.config.use_cache = True  # the Trainer switched it off
     model.half().save_pretrained(folder, max_shard_size=SHARD)
     tokenizer.save_pretrained(folder)
     return folder
