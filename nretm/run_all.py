@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     place = Place(ROOT, arguments.profile)
     if arguments.dry_run:
-        return Run(steps, place, arguments.force).describe()
+        return Run(steps, place, arguments.force, slots()).describe()
     with place.lock() as lock:
         return Run(steps, place, arguments.force, slots(), lock.fileno()).go()
 
