@@ -22,9 +22,9 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on D
 
 
 @pytest.fixture(scope="module")
-def folder(smoke):
-    """Copies of the notebooks, which JupyterLab may save, beside the results of the smoke profile."""
-    return smoke.place.root
+def folder(smoke, tmp_path_factory):
+    """A copy of what the smoke profile made, since JupyterLab saves the notebooks that it opens."""
+    return shutil.copytree(smoke.place.root, tmp_path_factory.mktemp("lab") / "copy")
 
 
 @pytest.fixture(scope="module")
