@@ -5,13 +5,16 @@
 A text is hidden in one of three ways and has to be restored whole. *Infilling* (BART, mBART): spans of words are
 replaced by one mask each. *Fragments*: of the whole text only a few spans are left, in any order. *Numbered sentences*,
 for stories: BART's sentence permutation, where T5's numbered masks tell which sentence is which, and less and less of
-each sentence is left. No rule is ever seen, and no digit has to do with a sentence: that is left for the rules to teach.
+each sentence is left. No rule is ever seen, and no digit has to do with a sentence: the rules have to teach that.
 
 What made a model of a million parameters learn to copy, to count its sentences and to look up a number in minutes:
 easy before hard (short texts with little hidden come first), and a start for T5's position biases. They begin at zero
 and move by the learning rate at most, so that "the token before" would take thousands of steps to stand out.
 """
 import argparse
+import dataclasses
+import hashlib
+import json
 import random
 import tempfile
 from dataclasses import dataclass
@@ -30,6 +33,7 @@ from transformers import (
 )
 
 import nretm.data
+from nretm import results
 from nretm.profile import BASES
 
 SENTINELS = 6  # numbered masks in use: one for any span, and one for each sentence of a story
@@ -53,7 +57,7 @@ class Base:
 MODELS = {
     "t5-base": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=128, layers=2, steps=5000),
     "t5-large": Base("t5", {"commongen": 1.0}, width=192, layers=3, steps=1500, learning_rate=1.5e-3),
-    "mbart": Base("mbart", {"ted15": 1.0}, width=128, layers=2, steps=1500),
+    "mbart": Base("mbart", {"ted15": 1.0}, width=128, layers=2, steps=1200, batch=16),
 }
 
 Text = tuple[list[int], list[int]]  # token ids of a text, and the special tokens that stand behind it
@@ -86,7 +90,8 @@ class Denoising(torch.utils.data.Dataset):
             if rng.random() < 0.5:  # as storylines are
                 hidden = [self.lower[token] for token in hidden]
         else:
-            hidden = rng.choice((infill, fragments))(body, self.masks[0], rng)
+            way = infill if task == "ted15" else rng.choice((infill, fragments))
+            hidden = way(body, self.masks[0], rng)
         return {"input_ids": hidden + end, "attention_mask": [1] * len(hidden + end), "labels": body + end}
 
 
@@ -166,7 +171,7 @@ def new_model(base: Base, tokenizer) -> torch.nn.Module:
 
 @torch.no_grad()
 def _start_positions(model: T5ForConditionalGeneration) -> None:
-    """Let some heads begin with a liking for their neighbours. Buckets 1, 2, … are so many tokens back, 17, 18, … on."""
+    """Let some heads begin with a liking for their neighbours. Bucket 1 is one token back, bucket 17 one ahead."""
     encoder, decoder = (stack.block[0].layer[0].SelfAttention.relative_attention_bias.weight  # (buckets, heads)
                         for stack in (model.encoder, model.decoder))
     encoder[1, 0] += 4  # the token before
@@ -197,7 +202,7 @@ def optimizer(model: torch.nn.Module, rate: float) -> torch.optim.Optimizer:
 
 
 def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | None = None) -> Path:
-    """Train a base and write it, with its tokenizer, in half precision."""
+    """Train a base and write it, with its tokenizer, in half precision, and in base.json how it was made."""
     if name not in MODELS:
         raise ValueError(f"There is no base {name!r}: choose one of {', '.join(MODELS)}.")
     base, folder = MODELS[name], folder or BASES / name
@@ -212,16 +217,28 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
             args=Seq2SeqTrainingArguments(
                 output_dir=work, max_steps=steps, per_device_train_batch_size=base.batch, seed=seed, use_cpu=True,
                 learning_rate=base.learning_rate, lr_scheduler_type="linear", warmup_steps=min(200, steps // 5),
-                train_sampling_strategy="sequential", save_strategy="no", logging_steps=max(1, min(100, steps // 4)), report_to="none",
-                dataloader_pin_memory=False),
+                train_sampling_strategy="sequential", logging_steps=max(1, min(100, steps // 4)), save_strategy="no",
+                report_to="none", dataloader_pin_memory=False),
             optimizers=(optimizer(model, base.learning_rate), None))
-        trainer.train()
+        outcome = trainer.train()
     if base.family == "mbart":
         tokenizer.src_lang = "zh_CN"
     model.config.use_cache = True  # the Trainer switched it off
     model.half().save_pretrained(folder, max_shard_size=SHARD)
     tokenizer.save_pretrained(folder)
+    last = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry][-1]
+    record = {"command": f"python -m nretm.pretrain {name} --seed {seed} --steps {steps}",
+              "base": dataclasses.asdict(base), "seed": seed, "steps": steps, "parameters": model.num_parameters(),
+              "corpus": corpus_digest(name), "loss": round(last, 4),
+              "seconds": round(outcome.metrics["train_runtime"])} | results.surroundings()
+    results.write_whole(folder / "base.json", json.dumps(record, indent=1) + "\n")
     return folder
+
+
+def corpus_digest(name: str) -> str:
+    """A hash of the texts that a base is trained on: another one means that the base has to be made again."""
+    texts = "\n".join(text for task in MODELS[name].tasks for text in nretm.data.builtin_corpus(task))
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
 
 
 def main() -> None:

@@ -144,5 +144,7 @@ def _difference(line) -> str:
     return f"{line.ours - line.paper:+.1f}"
 
 
-def _told(data: dict) -> str:
-    return ", ".join(f"{key} {value}" for key, value in data.items() if not isinstance(value, dict))
+def _told(data: dict[str, dict]) -> str:
+    """Where the data is from and how many examples each split has."""
+    sources = ", ".join(dict.fromkeys(part["source"] for part in data.values()))
+    return f"{sources}: " + ", ".join(f"{split} {part['examples']:,}" for split, part in data.items())

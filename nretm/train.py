@@ -93,6 +93,7 @@ def build(one: Experiment, chosen: Settings):
     except OSError as error:
         raise Stopped(f"The model {chosen.model!r} was not found here and could not be downloaded: give --model a "
                       f"folder that has it, or a hub id on a machine with a connection. ({error})") from error
+    model.accepts_loss_kwargs = False  # or Trainer believes that it divides its loss by the accumulated batches
     if one.tracked:
         nretm.equip(model, tokenizer, nretm.data.policy(one.task))
     if chosen.freeze:

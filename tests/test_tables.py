@@ -16,7 +16,7 @@ def share(per_cent: float, n: int = 200) -> Score:
 
 def write(results, name: str, scores: dict, seed: int = 0) -> None:
     record = {"experiment": name, "profile": "demo", "seed": seed, "steps": 3, "split": "test",
-              "settings": {"model": "t5-base", "batch": 32}, "data": {"test": {"source": "builtin"}}, "commit": "abc",
+              "settings": {"model": "t5-base", "batch": 32}, "data": {"test": {"source": "builtin", "examples": 1234}}, "commit": "abc",
               "versions": {"torch": "2", "transformers": "5"}, "hardware": {"cpu": "x", "gpu": None},
               "seconds": {"total": 90.0}, "command": "python -m nretm.train"}
     write_run(run_path(results, name, seed), record, scores, None)
@@ -52,7 +52,8 @@ def test_the_papers_own_figures_differ_from_the_papers_by_nothing(results, name)
     page = (results / "tables" / f"{name}.md").read_text()
     assert page.count("\n") == 4 + frame["row"].nunique()
     assert (results / "tables" / f"{name}.csv").read_text().count("\n") == 1 + len(frame)
-    assert len(tables.provenance(name, results)) == len(tables.TABLES[name].paper)
+    told = tables.provenance(name, results)
+    assert len(told) == len(tables.TABLES[name].paper) and set(told["data"]) == {"builtin: test 1,234"}
     assert tables.plot(frame, name).axes
 
 

@@ -1,6 +1,9 @@
 """Training: killed and gone on with, the same again, cheap enough, and clear about what it cannot do."""
 
+import dataclasses
+import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -16,7 +19,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 import nretm.data
 from nretm import evaluate, pretrain, results, train
 from nretm.experiments import experiment
-from nretm.profile import settings
+from nretm.profile import BASES, settings
 
 SMALL = {"train_size": 24, "dev_size": 2, "test_size": 3, "steps": 8, "evaluate_every": 2, "max_new_tokens": 12}
 
@@ -166,6 +169,17 @@ def test_documents_keep_their_separators():
     assert evaluate.texts([ids], tokenizer, "</s>") == [target]
 
 
+@pytest.mark.parametrize("name", ["r1-t5", "r1-nretm"])
+def test_accumulated_batches_make_the_same_steps(name, tiny, tmp_path):
+    losses = []
+    for batch, accumulation in ((4, 1), (2, 2)):
+        root = tmp_path / str(batch)
+        path = train.run(name, "smoke", root, model=tiny, **SMALL | {"steps": 2, "batch": batch,
+                                                                     "accumulation": accumulation})
+        losses.append([entry["loss"] for entry in results.read_run(path)["log"] if "loss" in entry][0])
+    assert losses[0] == pytest.approx(losses[1], rel=0.1)
+
+
 def test_word_boundaries():
     tokenizer = nretm.data.builtin_tokenizer()
     mask = evaluate.word_boundaries(tokenizer, len(tokenizer))
@@ -185,6 +199,44 @@ def test_the_command_makes_a_base_and_the_same_again(name, tmp_path, monkeypatch
                      for key, tensor in load_file(file).items()})
         assert all(file.stat().st_size < 2_000_000 for file in folder.iterdir())
     assert same(*made) and all(tensor.dtype == torch.float16 for tensor in made[0].values())
+
+
+@pytest.mark.parametrize("name", pretrain.MODELS)
+def test_the_shipped_base_was_made_by_the_command(name):
+    record = json.loads((BASES / name / "base.json").read_text(encoding="utf-8"))
+    base = pretrain.MODELS[name]
+    assert record["command"] == f"python -m nretm.pretrain {name} --seed 0 --steps {base.steps}"
+    assert record["base"] == dataclasses.asdict(base)
+    assert record["corpus"] == pretrain.corpus_digest(name), "the built-in texts have changed: make the base again"
+    assert 0.9e6 < record["parameters"] < 3.5e6
+
+
+def test_numbered_sentences_tell_where_they_belong():
+    sentences, masks = [[10, 11, 5], [12, 13, 14, 5], [15, 16, 5]], [0, 1, 2, 3]
+    for seed in range(50):
+        rng = random.Random(seed)
+        found = pretrain.numbered(sentences, masks, rng.random(), rng)
+        part = []
+        for token in found:
+            if token in masks:
+                assert set(part) <= set(sentences[masks.index(token) - 1])
+                part = []
+            else:
+                part.append(token)
+        assert found[-1] in masks
+    whole = pretrain.numbered(sentences, masks, 0.0, random.Random(0))
+    assert sorted(whole) == sorted(sum(sentences, []) + masks[1:])
+
+
+def test_a_text_is_harder_to_restore_the_later_it_comes():
+    tokenizer = nretm.data.builtin_tokenizer()
+    corpora = {"rocstories": pretrain.corpus("rocstories", "t5", tokenizer)[:500]}
+    items = pretrain.Denoising(corpora, {"rocstories": 1.0}, tokenizer, 400, seed=0)
+    def shown(among):
+        return sum(len(items[i]["input_ids"]) for i in among) / sum(len(items[i]["labels"]) for i in among)
+    assert shown(range(100)) > 1.2 * shown(range(300, 400))
+    first, last = (sum(len(items[i]["labels"]) for i in among) for among in (range(50), range(350, 400)))
+    assert first < last and items[7] == items[7]
 
 
 def told(row):

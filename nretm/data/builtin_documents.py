@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from nretm.data.builtin import draw
 
-SIZES = {"train": 2_000, "dev": 40, "test": 60}  # talks
+SIZES = {"train": 4_000, "dev": 40, "test": 60}  # talks
 LONGEST = 12  # sentences of a document, of which a talk gives two to four
-SHORT_TALKS, LONG_TALKS = (6, 24), (25, 40)  # sentences: a talk of two documents, or of three or four
+TALKS = {(6, 12): 0.75, (13, 24): 0.2, (25, 40): 0.05}  # sentences of a talk: of two documents, or of three or four
 
 SUBJECTS = {  # Chinese: English, pronoun, third person singular
     "我": ("I", "I", False), "我们": ("we", "we", False), "他": ("he", "he", True), "她": ("she", "she", True),
@@ -124,7 +124,7 @@ def clause(before: str, rng: random.Random) -> Clause:
 
 def talk(rng: random.Random) -> list[tuple[str, str]]:
     """One talk: aligned sentences, Chinese and English, no sentence twice."""
-    length = rng.randint(*(SHORT_TALKS if rng.random() < 0.85 else LONG_TALKS))
+    length = rng.randint(*rng.choices(list(TALKS), list(TALKS.values()))[0])
     stop, comma = rng.choice([("。", "，"), ("", "")])  # half of the talks have no punctuation
     pairs: dict[str, str] = {}
     subject = ""

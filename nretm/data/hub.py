@@ -30,9 +30,9 @@ def _load(task: str, kind: str, path: str, inside: str = ""):
     try:
         return datasets.load_dataset(kind, data_files=address, split="train")
     except Exception as error:  # no connection shows as one of a dozen exceptions of four libraries
-        raise DataError(f"{repository} could not be had from the Hugging Face hub ({type(error).__name__}): connect "
-                        f"this machine, or give a folder as the source ({HOME[task]}), or take source='builtin'"
-                        ) from error
+        raise DataError(f"{repository} at commit {commit[:9]} could not be had from the Hugging Face hub "
+                        f"({type(error).__name__}): connect this machine, or give a folder as the source "
+                        f"({HOME[task]}), or take source='builtin'") from error
 
 
 def _stories(split: str) -> list[Row]:
