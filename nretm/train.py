@@ -103,7 +103,7 @@ def build(one: Experiment, chosen: Settings):
 
 
 def set_generation(model, tokenizer, one: Experiment, chosen: Settings) -> None:
-    """How the model generates. Trainer fills in defaults of its own while it evaluates, so this is said again."""
+    """How the model generates. Trainer fills in defaults of its own, so this is said more than once."""
     config = model.generation_config
     config.max_length, config.max_new_tokens, config.num_beams = None, chosen.max_new_tokens, chosen.beams
     config.length_penalty, config.no_repeat_ngram_size = chosen.length_penalty, chosen.no_repeat_ngram
@@ -169,7 +169,7 @@ def _train(one: Experiment, chosen: Settings, work: Path):
     trainer = Seq2SeqTrainer(
         model=model, args=_arguments(one, chosen, work), train_dataset=rows, eval_dataset=dev,
         data_collator=nretm.Collator(model, tokenizer, table), processing_class=tokenizer, compute_metrics=measure,
-        callbacks=[_Log(work / "log.jsonl")], optimizers=(_optimizer(model, chosen), None))
+        callbacks=[_Log(work / "log.jsonl"), _Generation(one, chosen)], optimizers=(_optimizer(model, chosen), None))
     last = last_checkpoint(work)
     began = time.perf_counter()
     with warnings.catch_warnings():
@@ -263,6 +263,16 @@ class _Log(TrainerCallback):
     def on_log(self, args, state, control, **kwargs):
         if state.is_world_process_zero:
             results.write_whole(self.path, "".join(json.dumps(_entry(row)) + "\n" for row in state.log_history))
+
+
+class _Generation(TrainerCallback):
+    """Trainer begins by letting the tokenizer's `</s>` end every text, as it does the first sentence of a document."""
+
+    def __init__(self, one: Experiment, chosen: Settings):
+        self.one, self.chosen = one, chosen
+
+    def on_train_begin(self, args, state, control, model=None, processing_class=None, **kwargs):
+        set_generation(model, processing_class, self.one, self.chosen)
 
 
 def _entry(row: dict) -> dict:

@@ -16,7 +16,8 @@ def share(per_cent: float, n: int = 200) -> Score:
 
 def write(results, name: str, scores: dict, seed: int = 0) -> None:
     record = {"experiment": name, "profile": "demo", "seed": seed, "steps": 3, "split": "test",
-              "settings": {"model": "t5-base", "batch": 32}, "data": {"test": {"source": "builtin", "examples": 1234}}, "commit": "abc",
+              "settings": {"model": "t5-base", "batch": 32}, "commit": "abc",
+              "data": {"test": {"source": "builtin", "examples": 1234}},
               "versions": {"torch": "2", "transformers": "5"}, "hardware": {"cpu": "x", "gpu": None},
               "seconds": {"total": 90.0}, "command": "python -m nretm.train"}
     write_run(run_path(results, name, seed), record, scores, None)

@@ -180,6 +180,13 @@ def test_accumulated_batches_make_the_same_steps(name, tiny, tmp_path):
     assert losses[0] == pytest.approx(losses[1], rel=0.1)
 
 
+def test_a_document_does_not_end_with_its_first_sentence_while_training(tmp_path):
+    one = experiment("ted15-mbart")
+    chosen = settings("smoke", one, **SMALL | {"steps": 2})
+    (model, tokenizer), _ = train._train(one, chosen, tmp_path / "work")
+    assert model.generation_config.eos_token_id == tokenizer.convert_tokens_to_ids("en_XX")
+
+
 def test_word_boundaries():
     tokenizer = nretm.data.builtin_tokenizer()
     mask = evaluate.word_boundaries(tokenizer, len(tokenizer))
