@@ -55,7 +55,7 @@ class Base:
 
 
 MODELS = {
-    "t5-base": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=128, layers=2, steps=5000),
+    "t5-base": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=128, layers=2, steps=6000),
     "t5-large": Base("t5", {"commongen": 1.0}, width=192, layers=3, steps=1500, learning_rate=1.5e-3),
     "mbart": Base("mbart", {"ted15": 1.0}, width=128, layers=2, steps=1200, batch=16),
 }
@@ -85,7 +85,7 @@ class Denoising(torch.utils.data.Dataset):
         texts = self.corpora[task]
         body, end = texts[rng.randrange(int(len(texts) * min(1.0, 0.05 + 2 * progress)))]  # the shortest first
         if task == "rocstories" and rng.random() < 0.75:
-            hardness = min(0.9, rng.random() * 1.6 * progress)
+            hardness = rng.random() * min(0.9, 1.6 * progress)
             hidden = numbered(split(body, self.ends), self.masks, hardness, rng)
             if rng.random() < 0.5:  # as storylines are
                 hidden = [self.lower[token] for token in hidden]
