@@ -92,3 +92,13 @@ def test_the_heatmap_is_drawn_as_png_and_svg(matrix, by, panels):
     assert png.getvalue()[:4] == b"\x89PNG" and "<svg" in svg.getvalue()
     with pytest.raises(ValueError, match="by must be 'flag' or 'predicate'"):
         matrix.plot(by="row")
+
+
+def test_chinese_is_counted_where_no_font_can_write_it():
+    from nretm.plot import _legible, plt
+
+    with plt.rc_context({"font.family": ["DejaVu Sans"]}), pytest.warns(UserWarning, match="No font with Chinese"):
+        assert _legible("我 们 </s>") == "(2 signs) </s>"
+    with plt.rc_context({"font.family": ["DejaVu Sans", "Noto Sans CJK SC"]}):
+        assert _legible("我 们 </s>") == "我 们 </s>"
+    assert _legible("plain") == "plain"
