@@ -49,7 +49,7 @@ def test_sentences_are_those_of_the_policy():
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_every_rule_is_satisfied_by_its_own_story(rule, split):
     examples = made(rule, split)
-    assert len(examples) > 0.6 * len(STORIES)
+    assert len(examples) > 0.5 * len(STORIES)  # not every sentence has a phrase of three words or fewer
     assert all(nretm.check(example.rule, example.target) for example in examples[:150])
     assert all(example.source == "" and example.references == (example.target,) for example in examples)
 
