@@ -234,6 +234,8 @@ class Run:
             if not self.free or "measuring" in kinds or (kinds and step.kind == "measuring"):  # that is done alone
                 continue
             log, slot = self.log(step), self.free.pop()
+            all_cores = step.kind == "measuring" and "OMP_NUM_THREADS" in slot
+            environment = _environment() | ({} if all_cores else slot)
             if step.weights:
                 self.clear_checkpoints(step)
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -244,7 +246,7 @@ class Run:
                    "html": [str(self.place.results / name) for name in step.outputs if name.endswith(".html")]}
             with open(log, "wb") as output:
                 process = subprocess.Popen(
-                    [sys.executable, "-P", ROOT / "nretm" / "execute.py", json.dumps(job)], env=_environment() | slot,
+                    [sys.executable, "-P", ROOT / "nretm" / "execute.py", json.dumps(job)], env=environment,
                     stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[self.lock] if self.lock else [],
                     start_new_session=True)  # so that Ctrl-C is ours to pass on
             self.running[step.name] = Child(process, time.monotonic(), slot, self.made_from(step))

@@ -23,6 +23,9 @@ ABBREVIATIONS = frozenset(
     "Gen Col Maj Capt Cmdr Lt Sgt Cpl Pvt Rev Hon Gov Sen Rep Pres".split())
 _INITIALS = re.compile(r"[A-HJ-Z]|[A-Za-z](\.[A-Za-z])+")  # "J." or "U.S." without its last period
 _PUNCTUATION = re.compile(r"[^\w\s]+|_+")
+# Most sentences are words, spaces and a full stop: NLTK's dozens of patterns have nothing else to find in them.
+_PLAIN = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*[.!?]")
+_CUT_IN_TWO = frozenset(("cannot", "gimme", "gonna", "gotta", "lemme", "wanna"))
 _tokenizer = NLTKWordTokenizer()
 
 
@@ -48,6 +51,10 @@ def ends_sentence(chunk: str) -> bool:
 
 def treebank(sentence: str) -> list[str]:
     """Penn Treebank words, punctuation included: what the paper counts."""
+    if _PLAIN.fullmatch(sentence):
+        words = sentence[:-1].split(" ")
+        if _CUT_IN_TWO.isdisjoint(map(str.lower, words)):
+            return [*words, sentence[-1]]
     return _tokenizer.tokenize(sentence)
 
 

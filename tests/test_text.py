@@ -4,9 +4,24 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from nretm import Policy
 from nretm.stop_words import ENGLISH
+from nretm.text import treebank
+
+WORDS = st.one_of(st.from_regex(r"[A-Za-z]{1,7}", fullmatch=True),
+                  st.sampled_from(["cannot", "Gonna", "wanna", "lemme", "gotta", "gimme", "Mr", "U.S.", "d'ye", "it's",
+                                   "more'n", "'tis", "etc", "can", "not", "x-ray", "3.5", "a,", "--"]))
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8), st.sampled_from([".", "!", "?", "", "...", " .", '."']),
+       st.sampled_from([" ", " ", "  "]))
+def test_plain_sentences_are_cut_as_nltk_cuts_them(words, end, space):
+    sentence = space.join(words) + end
+    assert treebank(sentence) == NLTKWordTokenizer().tokenize(sentence)
 
 
 @pytest.mark.parametrize("sentence, words", [  # SPEC section 3, from the paper's generations
