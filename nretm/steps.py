@@ -85,7 +85,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
         reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
         reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
         reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
-        Step("performance", "14_performance.ipynb", {"profile": name}, minutes=2, kind="measuring",
+        Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
              outputs=("figures/cost_tracker.svg", "figures/cost_model.svg")),
     ]
     before = tuple(step.name for step in steps if step.kind != "training")
