@@ -105,10 +105,14 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--data", default="builtin", help='"builtin", "hub" or a folder')
     asked = parser.parse_args()
-    examples = nretm.data.load(asked.task, asked.split, asked.rule, asked.data)
-    outputs = asked.outputs.read_text(encoding="utf-8").splitlines()
+    try:
+        examples = nretm.data.load(asked.task, asked.split, asked.rule, asked.data)
+        outputs = asked.outputs.read_text(encoding="utf-8").splitlines()
+        scores = score(asked.task, asked.rule, examples, outputs, asked.data)
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"nretm.evaluate: {error}") from error
     print(examples.provenance)
-    for name, found in score(asked.task, asked.rule, examples, outputs, asked.data).items():
+    for name, found in scores.items():
         if isinstance(found, Missing):
             print(f"{name:16} -  {found.reason}")
         else:

@@ -8,7 +8,7 @@ for stories: BART's sentence permutation, where T5's numbered masks tell which s
 each sentence is left. No rule is ever seen, and no digit has to do with a sentence: the rules have to teach that.
 
 What made a model of a million parameters learn to copy, to count its sentences and to look up a number in minutes:
-easy before hard (short texts with little hidden come first), and a start for T5's position biases. They begin at zero
+easy before hard (short texts with little hidden come first), and a start for T5's position biases. They begin near zero
 and move by the learning rate at most, so that "the token before" would take thousands of steps to stand out.
 """
 import argparse

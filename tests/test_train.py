@@ -225,6 +225,20 @@ def test_word_boundaries():
     assert mask[ids("▁then")] and mask[ids(".")] and mask[ids("</s>")] and not mask[ids("s")]
 
 
+def test_anybodys_outputs_can_be_scored(tmp_path, monkeypatch, capsys):
+    outputs = tmp_path / "outputs.txt"
+    monkeypatch.setattr(sys, "argv", ["evaluate", "rocstories", "insen", str(outputs)])
+    with pytest.raises(SystemExit, match="nretm.evaluate: .*No such file"):
+        evaluate.main()
+    outputs.write_text("One line.\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="nretm.evaluate: There are 1 outputs for"):
+        evaluate.main()
+    golds = [example.target for example in nretm.data.load("rocstories", "test", "insen")]
+    outputs.write_text("\n".join(golds) + "\n", encoding="utf-8")
+    evaluate.main()
+    assert "CSR              100.00" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", pretrain.MODELS)
 def test_the_command_makes_a_base_and_the_same_again(name, tmp_path, monkeypatch):
     corpus = {task: [text for row in nretm.data.rows(task, "dev", size=20) for text in told(row)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nretm.data.sources import HOME, TALK_SETS, DataError, Row, csv_stories, tagged_talks
 
-REVISIONS = {  # repository and commit
+REVISIONS = {  # repository and commit; never tried online: where this was written the hub could not be reached
     "rocstories": ("wza/roc_stories", "b9d0f10ff8c48625f2c0e808bf5f5916cc7c24e2"),
     "commongen": ("allenai/common_gen", "6bcab1cb9e2593b6ad4b3c0487d58c06defe659d"),
     "ted15": ("IWSLT/iwslt2017", "b33c264e52bf7b8dcdab42cbdd42e91706a9c599"),
