@@ -360,7 +360,8 @@ def _environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     kernels = str(Path(sys.prefix, "share", "jupyter"))
     kept = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}  # figures belong in the page
-    return kept | {"PYTHONPATH": path, "JUPYTER_PATH": kernels, "TOKENIZERS_PARALLELISM": "false"}
+    return kept | {"PYTHONPATH": path, "JUPYTER_PATH": kernels, "TOKENIZERS_PARALLELISM": "false",
+                   "KINETO_LOG_LEVEL": "99"}  # torch's profiler would tell of every start and stop
 
 
 def _duration(seconds: float) -> str:
