@@ -71,8 +71,9 @@ def iwslt(folder):
             text = f'<?xml version="1.0"?>\n<mteval>\n<srcset>\n{talks}</srcset>\n</mteval>\n'
             (folder / f"IWSLT15.TED.{name}.zh-en.{side}.xml").write_text(text, encoding="utf-8")
     for side, (one, two) in sides.items():
-        talk = "<url>u</url>\n<keywords>k</keywords>\n<talkid>{n}</talkid>\n<title>t</title>\n{one}\n{two}\n\n{two}\n"
-        text = "".join((talk if side == "en" else talk + " ").format(n=n, one=one, two=two) for n in (7, 8, 9))
+        talk = "<url>u</url>\n<keywords>k</keywords>\n\n<talkid>{n}</talkid>\n<title>t</title>\n{one}\n{gap}\n{two}\n{two}\n"
+        gap = "Untranslated." if side == "en" else ""
+        text = "".join(talk.format(n=n, one=one, two=two, gap=gap) for n in (7, 8, 9))
         (folder / f"train.tags.zh-en.{side}").write_text(text, encoding="utf-8")
 
 
@@ -81,7 +82,7 @@ def test_iwslt_xml_and_tags(tmp_path):
     assert read("ted15", "dev", tmp_path) == [(n, (("甲 & 乙", "A & B."), ("丙", "C."))) for n in ("1", "2")]
     assert len(read("ted15", "test", tmp_path)) == 4
     train = read("ted15", "train", tmp_path)
-    assert [name for name, _ in train] == ["7", "8", "9"] and [len(pairs) for _, pairs in train] == [3, 3, 3]
+    assert train == [(n, (("甲 & 乙", "A & B."), ("丙", "C."), ("丙", "C."))) for n in ("7", "8", "9")]
 
 
 def test_han_nmt_boundaries(tmp_path):

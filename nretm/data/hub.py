@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from nretm.data.sources import HOME, TALK_SETS, DataError, Row, csv_stories, tagged_talks
 
-REVISIONS = {  # repository and commit; never tried online: where this was written the hub could not be reached
-    "rocstories": ("wza/roc_stories", "b9d0f10ff8c48625f2c0e808bf5f5916cc7c24e2"),
-    "commongen": ("allenai/common_gen", "6bcab1cb9e2593b6ad4b3c0487d58c06defe659d"),
+REVISIONS = {  # repository and commit, as the hub's public pages tell of them: the files named below are in these commits
+    "rocstories": ("wza/roc_stories", "008ebe81e2c2237b5990a6efdd3c958ca6b8c00e"),
+    "commongen": ("allenai/common_gen", "792db818e8199aff8f77e183caf7d03de451b426"),
     "ted15": ("IWSLT/iwslt2017", "b33c264e52bf7b8dcdab42cbdd42e91706a9c599"),
 }
 
@@ -47,7 +47,7 @@ def _concepts(split: str) -> list[Row]:
     """One row a reference there; here one a set. Test has no references on the hub."""
     kind = {"dev": "validation"}.get(split, split)
     sets: dict[int, tuple[tuple[str, ...], list[str]]] = {}
-    for row in _load("commongen", "parquet", f"**/{kind}-*.parquet"):
+    for row in _load("commongen", "parquet", f"data/{kind}-00000-of-00001.parquet"):
         _, references = sets.setdefault(row["concept_set_idx"], (tuple(row["concepts"]), []))
         if row["target"].strip():
             references.append(row["target"])

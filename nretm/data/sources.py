@@ -60,7 +60,7 @@ def _lines(path: Path, task: str) -> list[str]:
     """The lines of a text file, packed or not."""
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as file:
-            return file.read().split("\n")
+            return file.read().removesuffix("\n").split("\n")
     except (OSError, EOFError, UnicodeDecodeError) as error:  # gzip's errors are OSError and EOFError
         raise damaged(path, str(error), task) from error
 
@@ -205,7 +205,7 @@ def _by_talk(lines: Iterable[str]) -> list[tuple[str, list[str]]]:
             if found := re.match(r"<talkid>(.*)</talkid>", line):
                 name = found.group(1).strip()
             continue
-        elif line:
+        elif line or not among_tags:  # an empty line among sentences is one: the other side may have words there
             sentence = line
         else:
             continue
