@@ -12,6 +12,7 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
+import datasets
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
@@ -82,7 +83,8 @@ def read(tmp_path):
                                  "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1"}
 
     def read(task, split):
-        done = subprocess.run([sys.executable, "-c", READ, task, split], env=surroundings, capture_output=True, text=True)
+        done = subprocess.run([sys.executable, "-c", READ, task, split], env=surroundings, capture_output=True,
+                              text=True)
         assert done.returncode == 0, done.stderr[-3000:] + str(server.asked)
         return json.loads(done.stdout)
 
@@ -93,14 +95,24 @@ def read(tmp_path):
 
 
 def test_stories(read):
-    rows = [{"storyid": f"s{n}", "storytitle": "A day"} | {f"sentence{k}": f"Part {k} of day {n}." for k in range(1, 6)}
-            for n in range(3)]
+    rows = [{"storyid": f"s{n}", "storytitle": "A day"}
+            | {f"sentence{k}": f"Part {k} of day {n}." for k in range(1, 6)} for n in range(3)]
     folder = read.folder / hub.REVISIONS["rocstories"][0]
     folder.mkdir(parents=True)
     for name, part in (("ROCStories_winter2017.csv", rows[:2]), ("ROCStories__spring2016.csv", rows[2:])):
         pyarrow.csv.write_csv(pyarrow.Table.from_pylist(part), folder / name)
     found = read("rocstories", "train")
     assert found == [[f"s{n}", [f"Part {k} of day {n}." for k in range(1, 6)]] for n in range(3)]
+
+
+def test_story_cloze_has_two_endings_of_which_one_is_right(read):
+    rows = [{"story_id": f"s{n}"} | {f"input_sentence_{k}": f"Part {k}." for k in range(1, 5)}
+            | {"sentence_quiz1": "So.", "sentence_quiz2": "Or so.", "answer_right_ending": n} for n in (1, 2)]
+    folder = read.folder / hub.REVISIONS["storycloze"][0] / "story_cloze/2016"
+    datasets.Dataset.from_list(rows).save_to_disk(folder / "validation")
+    next((folder / "validation").glob("*.arrow")).rename(folder / "validation/dataset.arrow")
+    four = [f"Part {k}." for k in range(1, 5)]
+    assert read("rocstories", "dev") == [["s1", [*four, "So."]], ["s2", [*four, "Or so."]]]
 
 
 def test_concepts(read):

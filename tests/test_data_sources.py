@@ -71,7 +71,7 @@ def iwslt(folder):
             text = f'<?xml version="1.0"?>\n<mteval>\n<srcset>\n{talks}</srcset>\n</mteval>\n'
             (folder / f"IWSLT15.TED.{name}.zh-en.{side}.xml").write_text(text, encoding="utf-8")
     for side, (one, two) in sides.items():
-        talk = "<url>u</url>\n<keywords>k</keywords>\n\n<talkid>{n}</talkid>\n<title>t</title>\n{one}\n{gap}\n{two}\n{two}\n"
+        talk = "<url>u</url>\n<keywords>k</keywords>\n\n<talkid>{n}</talkid>\n{one}\n{gap}\n{two}\n{two}\n"
         gap = "Untranslated." if side == "en" else ""
         text = "".join(talk.format(n=n, one=one, two=two, gap=gap) for n in (7, 8, 9))
         (folder / f"train.tags.zh-en.{side}").write_text(text, encoding="utf-8")
