@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib import font_manager
@@ -27,6 +28,14 @@ def plot_matrix(matrix: StateMatrix, by: str = "flag") -> Figure:
     installed = set(font_manager.get_font_names())
     with plt.rc_context({"font.family": ["DejaVu Sans", *(name for name in CHINESE if name in installed)]}):
         return _plot(matrix, by)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """As <path>.png and <path>.svg, the same bytes whenever the same is drawn."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path.with_name(f"{path.name}.png"), dpi=150)
+    with plt.rc_context({"svg.hashsalt": "nretm"}):
+        figure.savefig(path.with_name(f"{path.name}.svg"), metadata={"Date": None})
 
 
 def _plot(matrix: StateMatrix, by: str) -> Figure:

@@ -86,7 +86,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
         reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
         reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
         Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
-             outputs=("figures/cost_tracker.svg", "figures/cost_model.svg")),
+             reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")),
     ]
     before = tuple(step.name for step in steps if step.kind != "training")
     steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,

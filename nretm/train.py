@@ -90,9 +90,9 @@ def build(one: Experiment, chosen: Settings):
     try:
         tokenizer = AutoTokenizer.from_pretrained(chosen.model_path)
         model = AutoModelForSeq2SeqLM.from_pretrained(chosen.model_path, dtype=torch.float32)
-    except OSError as error:
-        raise Stopped(f"The model {chosen.model!r} was not found here and could not be downloaded: give --model a "
-                      f"folder that has it, or a hub id on a machine with a connection. ({error})") from error
+    except Exception as error:  # a damaged file shows as an exception of one of three libraries
+        raise Stopped(f"The model {chosen.model!r} could not be loaded: give --model a folder that has it whole, or a "
+                      f"hub id on a machine with a connection. ({type(error).__name__}: {error})") from error
     model.accepts_loss_kwargs = False  # or Trainer believes that it divides its loss by the accumulated batches
     if one.tracked:
         nretm.equip(model, tokenizer, nretm.data.policy(one.task))

@@ -1,6 +1,5 @@
 """The state matrix as numbers, strings, frame and picture."""
 
-import io
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ from kinds import KINDS, tokenizer
 
 import nretm
 from nretm import FlagTable, Tracker, state_matrix
+from nretm.plot import save
 
 RULE = "InSen(car, 1) & Len(2, 3) & (not Copy(snow))"
 TEXT = "the car stop . one tree ."
@@ -79,17 +79,18 @@ def test_the_notebook_table_shows_every_cell_escaped():
 
 
 @pytest.mark.parametrize("by, panels", [("flag", 1), ("predicate", 3)])
-def test_the_heatmap_is_drawn_as_png_and_svg(matrix, by, panels):
+def test_the_heatmap_is_drawn_as_png_and_svg(matrix, by, panels, tmp_path):
     figure = matrix.plot(by=by)
     assert len(figure.axes) == panels
     shown = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert any("1\u20023" in text for text in shown)  # the value is printed in the cell
     assert [label.get_text() for label in figure.axes[-1].get_xticklabels()] == list(matrix.outputs)
     assert len(figure.legends[0].get_texts()) == 5
-    png, svg = io.BytesIO(), io.StringIO()
-    figure.savefig(png, format="png")
-    figure.savefig(svg, format="svg")
-    assert png.getvalue()[:4] == b"\x89PNG" and "<svg" in svg.getvalue()
+    for name in ("a", "b"):
+        save(matrix.plot(by=by), tmp_path / "figures" / name)
+    drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
+    assert drawn["a.png"][:4] == b"\x89PNG" and b"<svg" in drawn["a.svg"]
+    assert drawn["a.png"] == drawn["b.png"] and drawn["a.svg"] == drawn["b.svg"]  # drawn twice, the same bytes
     with pytest.raises(ValueError, match="by must be 'flag' or 'predicate'"):
         matrix.plot(by="row")
 

@@ -160,8 +160,16 @@ def test_what_a_user_can_do_something_about_is_one_sentence(undisturbed, tiny, t
             raise RuntimeError("unexpected pos 5346560 vs 5346452")
     with pytest.raises(KeyError), train._explained(tmp_path, chosen):
         raise KeyError("a mistake of ours is not dressed up")
-    with pytest.raises(train.Stopped, match="The model 'no/such' was not found"):
+    with pytest.raises(train.Stopped, match="The model 'no/such' could not be loaded: give --model a folder"):
         train.run("r1-t5", "smoke", tmp_path, model="no/such", **SMALL)
+
+
+@pytest.mark.parametrize("file", ["tokenizer.json", "config.json", "model.safetensors"])
+def test_a_damaged_model_is_one_sentence(tiny, tmp_path, file):
+    damaged = shutil.copytree(tiny, tmp_path / "model")
+    (damaged / file).write_bytes((damaged / file).read_bytes()[:20])
+    with pytest.raises(train.Stopped, match="could not be loaded: give --model a folder that has it whole"):
+        train.run("r1-t5", "smoke", tmp_path, model=str(damaged), **SMALL)
 
 
 def test_documents_keep_their_separators():
