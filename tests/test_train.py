@@ -172,6 +172,14 @@ def test_a_damaged_model_is_one_sentence(tiny, tmp_path, file):
         train.run("r1-t5", "smoke", tmp_path, model=str(damaged), **SMALL)
 
 
+def test_concepts_without_references_are_covered_or_not_but_have_no_quality():
+    examples = nretm.data.concepts.prepare([("t", ("dog", "run"), ())], "inflected", "test")[0]
+    found = evaluate.score("commongen", "inflected", examples, ["A dog runs."])
+    assert [found[name].reason.split()[2:5] for name in ("CIDEr", "BLEU-3", "BLEU-4", "SPICE")] == [
+        ["sets", "without", "references"]] * 4
+    assert found["CSR"].value == 100
+
+
 def test_documents_keep_their_separators():
     tokenizer = nretm.data.builtin_document_tokenizer()
     target = nretm.data.load("ted15", "test", size=1)[0].target
