@@ -80,7 +80,8 @@ def read(tmp_path):
     server.folder, server.asked = tmp_path / "hub", []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     surroundings = os.environ | {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_OFFLINE": "0",
-                                 "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1"}
+                                 "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1",
+                                 "NO_PROXY": "127.0.0.1"}
 
     def read(task, split):
         done = subprocess.run([sys.executable, "-c", READ, task, split], env=surroundings, capture_output=True,
