@@ -47,6 +47,13 @@ def test_what_the_demo_must_show():
     assert figure("insen-t5", "CSR") >= 85 and figure("order-t5", "CSR") >= 85  # a fair baseline
 
 
+def test_what_nretm_may_cost():
+    kept = json.loads((DEMO / "tables" / "cost_t5_base.json").read_text(encoding="utf-8"))
+    assert len(kept["rows"]) == 5 and kept["hardware"]["cpu"] and kept["versions"]["torch"]
+    for row in kept["rows"]:
+        assert float(row["NRETM"].split()[0]) <= float(row["target"].removeprefix("≤ ")), row["what"]
+
+
 def test_nothing_tells_of_the_machine_that_made_them():
     for path in DEMO.rglob("*"):
         if path.suffix in (".json", ".jsonl", ".ipynb", ".md", ".csv", ".html", ".svg"):
