@@ -90,7 +90,7 @@ def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     return pandas.DataFrame([{
         "experiment": run["experiment"], "seed": run["seed"], "split": run["split"], "data": _told(run["data"]),
         "model": run["settings"]["model"], "steps": run["steps"], "batch": run["settings"]["batch"],
-        "minutes": round(run["seconds"]["total"] / 60, 1), "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
+        "minutes": f"{run['seconds']['total'] / 60:.1f}", "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
         "torch": run["versions"]["torch"], "transformers": run["versions"]["transformers"],
         "commit": (run["commit"] or "")[:9], "command": run["command"]} for run in found])
 
@@ -103,24 +103,30 @@ def save(frame: pandas.DataFrame, name: str, results: str | Path) -> None:
 
 
 def plot(frame: pandas.DataFrame, title: str):
-    """Ours with intervals and the paper's figures, one panel a measure."""
+    """Ours with intervals and the paper's figures, one panel a measure, every scale from zero."""
     import matplotlib.pyplot as plt
 
     measures, rows = list(dict.fromkeys(frame["measure"])), list(dict.fromkeys(frame["row"]))
-    figure_, panels = plt.subplots(1, len(measures), figsize=(2.2 + 2.1 * len(measures), 0.9 + 0.3 * len(rows)),
+    down = -(-len(measures) // 5)  # at most five panels side by side
+    across = -(-len(measures) // down)
+    figure_, panels = plt.subplots(down, across, figsize=(2.2 + 2.3 * across, 0.5 + (0.6 + 0.3 * len(rows)) * down),
                                    sharey=True, squeeze=False, layout="constrained")
-    for axes, measure in zip(panels[0], measures, strict=True):
+    for axes, measure in zip(panels.flat, measures, strict=False):
         part = frame[frame["measure"] == measure].set_index("row").reindex(rows)
         heights = range(len(rows))
         errors = [(part["ours"] - part["low"]).clip(lower=0), (part["high"] - part["ours"]).clip(lower=0)]
-        axes.errorbar(part["ours"], heights, xerr=errors, fmt="o", color="#0072b2", markersize=5, capsize=2,
-                      label="ours")
-        axes.plot(part["paper"], heights, "D", color="#d55e00", markersize=5, fillstyle="none", label="paper")
-        axes.set(title=measure, ylim=(len(rows) - 0.5, -0.5))
+        ours = axes.errorbar(part["ours"], heights, xerr=errors, fmt="o", color="#0072b2", markersize=5, capsize=2)
+        paper, = axes.plot(part["paper"], heights, "D", color="#d55e00", markersize=5, fillstyle="none")
+        top = part[["high", "paper"]].max(axis=None)
+        axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, top * 1.05 if top > 100 else 105))
+        axes.set_title(measure, fontsize=10)
         axes.set_yticks(heights, rows, fontsize=8)
         axes.grid(axis="x", alpha=0.3)
+    for axes in panels.flat[len(measures):]:
+        axes.remove()
     figure_.suptitle(title, fontsize=11)
-    panels[0][0].legend(fontsize=7)
+    figure_.legend([ours, paper], ["ours, with 95 % interval", "paper"], loc="outside lower center", ncols=2,
+                   fontsize=8)
     plt.close(figure_)
     return figure_
 
