@@ -1,6 +1,5 @@
 """The state matrix as numbers, strings, frame and picture."""
 
-
 import numpy as np
 import pytest
 from kinds import KINDS, tokenizer

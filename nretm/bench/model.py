@@ -29,6 +29,7 @@ from nretm.generate import RuleBroken, Session
 
 BASE = dict(d_model=768, d_kv=64, d_ff=3072, num_layers=12, num_heads=12)
 SMALL = dict(d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4)
+SIZES = {False: (8, 64, 512, 64), True: (2, 64, 256, 12)}  # small or not: batch, length, long text, tokens generated
 SEPARATOR, SENTENCES = "<sep>", 16  # of a document
 FILLERS = [f"word{i}" for i in range(32_000)]
 
@@ -237,6 +238,5 @@ def main() -> None:
     where = torch.cuda.get_device_name() if bench.device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(f"{nretm.model.count(bench.ours)}\n{where}, torch {torch.__version__}, {options.rounds} rounds\n")
     print(f"{'what':<52}{'plain':>10}  {'NRETM':<18}{'target':<9}also")
-    lengths = (2, 64, 256, 12) if options.small else (8, 64, 512, 64)
-    for what, target, plain, ours, also in measure(bench, *lengths):
+    for what, target, plain, ours, also in measure(bench, *SIZES[options.small]):
         print(f"{what:<52}{plain:>10}  {ours:<18}{f'≤ {target:.2f}':<9}{also}", flush=True)
