@@ -3,43 +3,50 @@
 The symbolic half is imported here and needs no torch; the names of the neural half load it when they are first used.
 """
 
-import importlib
+from typing import TYPE_CHECKING
 
-from nretm.check import check
-from nretm.flags import FlagTable
-from nretm.inflect import inflected
-from nretm.matrix import StateMatrix, state_matrix
-from nretm.parse import RuleSyntaxError, parse
-from nretm.predicates import (
+from nretm.rules import (
+    And,
     Copy,
     Count,
     InSen,
     Len,
+    Not,
+    Or,
     Order,
     Phrase,
     Predicate,
+    Rule,
+    RuleSyntaxError,
     Sentence,
     StopWordCount,
     TranslatedOnce,
+    Verdict,
+    check,
+    inflected,
+    parse,
     predicate,
 )
-from nretm.rule import And, Not, Or
 from nretm.text import Policy
-from nretm.tracker import State, Tracker
+from nretm.tracking import FlagTable, State, StateMatrix, Tracker, state_matrix
+from nretm.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:  # what __getattr__ loads, for type checkers
+    from nretm.modeling import Collator, RuleBroken, equip, freeze, load, save
 
-_NEURAL = {"equip": "nretm.model", "freeze": "nretm.model", "save": "nretm.model", "load": "nretm.model",
-           "Collator": "nretm.collator"}
+_NEURAL = ("Collator", "RuleBroken", "equip", "freeze", "load", "save")
 
 __all__ = [
-    "And", "Copy", "Count", "FlagTable", "InSen", "Len", "Not", "Or", "Order", "Phrase", "Policy", "Predicate",
-    "RuleSyntaxError", "Sentence", "State", "StateMatrix", "StopWordCount", "Tracker", "TranslatedOnce", "check",
-    "inflected", "parse", "predicate", "state_matrix", *_NEURAL,
+    "And", "Collator", "Copy", "Count", "FlagTable", "InSen", "Len", "Not", "Or", "Order", "Phrase", "Policy",
+    "Predicate", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence", "State", "StateMatrix", "StopWordCount",
+    "Tracker", "TranslatedOnce", "Verdict", "check", "equip", "freeze", "inflected", "load", "parse", "predicate",
+    "save", "state_matrix",
 ]
 
 
 def __getattr__(name: str):
     if name in _NEURAL:
-        return getattr(importlib.import_module(_NEURAL[name]), name)
+        from nretm import modeling
+
+        return getattr(modeling, name)
     raise AttributeError(f"module 'nretm' has no attribute {name!r}")

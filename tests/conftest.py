@@ -25,13 +25,13 @@ def smoke(tmp_path_factory):
 
     Only some experiments are trained: the tables have to do with what there is, as in anybody's first hours.
     """
-    from nretm.run_all import Place, Run
-    from nretm.steps import all_steps, choose, keep
+    from reproduction.runner.run import Folders, Run
+    from reproduction.runner.steps import all_steps, choose, keep
 
-    place = Place(tmp_path_factory.mktemp("smoke"), "smoke")
-    shutil.copytree(ROOT / "notebooks", place.notebooks, ignore=shutil.ignore_patterns(".*"))
+    folders = Folders(tmp_path_factory.mktemp("smoke"), "smoke")
+    shutil.copytree(ROOT / "notebooks", folders.notebooks, ignore=shutil.ignore_patterns(".*"))
     steps = choose(all_steps("smoke"), [], tables=False)
-    run = Run(keep(steps, lambda step: step.kind != "training" or step.parameters["experiment"] in TRAINED), place,
+    run = Run(keep(steps, lambda step: step.kind != "training" or step.parameters["experiment"] in TRAINED), folders,
               slots=[{"OMP_NUM_THREADS": "1"}] * 2)
     run.go()
     return run

@@ -1,1 +1,0 @@
-"""Benchmarks: `python -m nretm.bench tracker` and `python -m nretm.bench model`."""

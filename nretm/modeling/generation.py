@@ -1,0 +1,166 @@
+"""Rules at generation time: one tracker a row, and for every beam the state of its own prefix.
+
+A state is a pure function of the prefix. So no state is ever reordered with the beams: each step looks the state of
+every row up by a rolling hash of its prefix, and makes the few that are new by one step from the parent's.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from nretm.modeling.cross_attention import StateTensors
+from nretm.modeling.state_encoder import encode, flag_tokens
+from nretm.rules.checker import Verdict, check
+from nretm.rules.formula import Not
+from nretm.rules.parser import as_rule
+from nretm.tracking.flags import FlagTable
+from nretm.tracking.tracker import State, Tracker
+
+POSITIONS = 1024  # hashed before the table of numbers has to grow
+
+
+class RuleBroken(UserWarning):
+    """An output does not obey its rule."""
+
+
+class Prefix(NamedTuple):
+    """The state after a prefix, and that of the prefix one token shorter."""
+
+    state: State
+    parent: "Prefix | None"
+
+
+class Session:
+    """One call of generate: its trackers, and the keys and values of the flags that have occurred in it."""
+
+    def __init__(self, model, input_ids: Tensor | None, rules: list, longest: int):
+        if input_ids is None:
+            raise ValueError("Rules need input_ids: the tracker has to see what the encoder reads.")
+        if len(rules) != len(input_ids):
+            raise ValueError(f"There are {len(rules)} rules for {len(input_ids)} rows of input: "
+                             "give one rule, or None, for each row.")
+        must_fit(input_ids.shape[1], getattr(model.config, "max_position_embeddings", None), "The input")
+        options, self.model, self.table, self.trackers = model.nretm.options, model, FlagTable(), []
+        self.policy, self.vocabulary = options.policy, len(options.tokenizer)
+        for row, (rule, ids) in enumerate(zip(rules, input_ids.tolist(), strict=True)):
+            try:
+                self.trackers.append(rule if rule is None else Tracker.for_input(
+                    rule, ids, options.tokenizer, options.policy, self.table, options.compress))
+                _must_be_reachable(rule, longest)
+            except ValueError as error:
+                raise ValueError(f"Row {row}: {error}") from error
+        device = model.device
+        self.size = max(len(tracker.layout.entries) for tracker in self.trackers if tracker is not None)  # G
+        groups = [np.zeros(input_ids.shape[1], int) if t is None else t.groups for t in self.trackers]
+        self.groups = torch.as_tensor(np.stack(groups), dtype=torch.long, device=device)  # (B, S)
+        self.rows = torch.arange(len(rules), device=input_ids.device)  # generate repeats it for every beam
+        self.expanded = None
+        self.keys = self.values = torch.zeros(1, model.nretm.key.out_features, device=device,
+                                              dtype=model.nretm.key.weight.dtype)  # flag 0 is zero
+        self.weights = torch.empty(0)
+        self.nodes: dict[tuple[int, int], Prefix] = {}  # (row of the input, hash of the prefix)
+
+    def state(self, input_ids: Tensor, rows: Tensor, columns: int) -> StateTensors:
+        """What the last `columns` tokens of each prefix, (R, T) in all, have to know."""
+        flags = self.flags(input_ids, rows, columns)  # (R, columns, G)
+        new = self.table.strings[len(self.keys):]
+        tokens = flag_tokens(new, self.model.nretm.options.tokenizer)  # (U, L)
+        packed = torch.cat([torch.from_numpy(flags).flatten(), tokens.flatten()])
+        packed = packed.to(self.groups.device, non_blocking=True)  # the one copy to the device in a step
+        if new:
+            keys, values = encode(self.model, packed[flags.size:].view(tokens.shape))
+            self.keys, self.values = torch.cat([self.keys, keys]), torch.cat([self.values, values])
+        flags = packed[: flags.size].view(flags.shape)
+        if self.expanded is None or len(self.expanded[0]) != len(rows):
+            groups = self.groups[rows.to(self.groups.device)]  # (R, S)
+            self.expanded = groups, F.one_hot(groups, self.size).to(self.keys.dtype)
+        return StateTensors(self.keys[flags], self.values[flags], *self.expanded)
+
+    def flags(self, input_ids: Tensor, rows: Tensor, columns: int) -> np.ndarray:
+        """The flag ids of every group after the last `columns` prefixes of each row: (R, columns, G)."""
+        length = input_ids.shape[1]
+        if length > len(self.weights):
+            self.weights = _odd_numbers(max(POSITIONS, 2 * length))  # old hashes are void: this step replays
+            self.weights_there = self.weights.to(input_ids.device)
+        codes = (input_ids * self.weights_there[:length]).sum(1)  # (R,)
+        codes, last, rows = torch.stack([codes, input_ids[:, -1], rows]).cpu().numpy()  # the one copy to the host
+        parents = codes - last * self.weights[length - 1].item()
+        flags = np.zeros((len(rows), columns, self.size), int)
+        nodes = {}
+        for i, (row, code, parent, token) in enumerate(zip(*map(np.ndarray.tolist, (rows, codes, parents, last)),
+                                                            strict=True)):
+            tracker = self.trackers[row]
+            if tracker is None:
+                continue
+            node = nodes.get((row, code))
+            if node is None:
+                before = self.nodes.get((row, parent))
+                if before is not None:
+                    node = self._step(tracker, before, token)
+                else:
+                    node = self._replay(tracker, input_ids[i].tolist())
+                nodes[row, code] = node
+            for column in range(columns - 1, -1, -1):
+                flags[i, column, : len(node.state.flag_ids)] = node.state.flag_ids
+                node = node.parent
+        self.nodes = nodes
+        return flags
+
+    def _step(self, tracker: Tracker, node: Prefix, token: int) -> Prefix:
+        known = token < self.vocabulary  # T5 embeds more tokens than its tokenizer has: those write nothing
+        return Prefix(tracker.step(node.state, token) if known else node.state, node)
+
+    def _replay(self, tracker: Tracker, ids: list[int]) -> Prefix:
+        """The state of a prefix from scratch; the decoder's start token is not part of the text."""
+        node = Prefix(tracker.start(), None)
+        for token in ids[1:]:
+            node = self._step(tracker, node, token)
+        return node
+
+    def verdicts(self, sequences: Tensor) -> list[Verdict | None]:
+        """How the outputs, (B·n, T), fare by their rules."""
+        copies = len(sequences) // len(self.trackers)
+        verdicts = []
+        for i, ids in enumerate(sequences.tolist()):
+            tracker = self.trackers[i // copies]
+            text = None if tracker is None else self._replay(tracker, ids).state.text
+            verdicts.append(None if tracker is None else check(tracker.rule, text, policy=self.policy))
+        return verdicts
+
+
+def _odd_numbers(count: int) -> Tensor:
+    """Random 64-bit numbers, one a position: a prefix is hashed to the sum of token times number, which wraps."""
+    return torch.randint(-(2**63), 2**63 - 1, (count,), generator=torch.Generator().manual_seed(count)) | 1
+
+
+def longest_output(config, max_new_tokens=None, max_length=None, **kwargs) -> int:
+    """How many tokens generate may write: what it is told, or its configuration, or transformers' default."""
+    if max_new_tokens is None and max_length is None:
+        max_new_tokens, max_length = config.max_new_tokens, config.max_length
+    return max_new_tokens or (max_length or 21) - 1
+
+
+def must_fit(length: int, limit: int | None, what: str) -> None:
+    """`limit` is how many positions the model knows; T5's are relative and know no limit."""
+    if limit is not None and length > limit:
+        raise ValueError(f"{what} is {length} tokens long, the model takes {limit}: shorten it.")
+
+
+def _must_be_reachable(rule, longest: int) -> None:
+    for literal in () if rule is None else as_rule(rule).literals:
+        if not isinstance(literal, Not) and (literal.k or 0) > longest:
+            raise ValueError(f"{literal} speaks of a sentence that {longest} tokens cannot reach: "
+                             "raise max_new_tokens.")
+
+
+def report(verdicts: list[Verdict | None]) -> None:
+    """Say which outputs break their rules; generation goes on regardless."""
+    broken = [i for i, verdict in enumerate(verdicts) if verdict is not None and not verdict.satisfied]
+    if broken:
+        shown = ", ".join(map(str, broken[:10])) + ", …" * (len(broken) > 10)
+        warnings.warn(f"{len(broken)} of {len(verdicts)} outputs do not obey their rule (rows {shown}); "
+                      "model.nretm.verdicts says which predicates", RuleBroken, stacklevel=3)

@@ -1,0 +1,96 @@
+"""Does a finished text obey a rule?  The judge of every constraint metric (paper, section 3: CSR).
+
+The text is read directly, sentence by sentence.  No state machine is shared with the tracker, so that each can catch
+the other's mistakes; the tests hold one against the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nretm.rules.formula import And, Not, Or, Rule
+from nretm.rules.parser import as_rule
+from nretm.text.policy import Policy, fold
+
+
+@dataclass(frozen=True)
+class Span:
+    """Words begin..end-1 of a sentence (sentences from 1, words from 0)."""
+
+    sentence: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Text:
+    """A finished text as predicates read it: folded words, by sentence."""
+
+    text: str
+    policy: Policy = field(default_factory=Policy)
+
+    @cached_property
+    def sentences(self) -> list[list[str]]:
+        return [[fold(word) for word in self.policy.words_of(s)] for s in self.policy.sentences(self.text)]
+
+    def words(self, k: int | None = None) -> list[str]:
+        """The words of sentence k (none if there is no such sentence), or of the whole text."""
+        if k is None:
+            return [word for sentence in self.sentences for word in sentence]
+        return self.sentences[k - 1] if k <= len(self.sentences) else []
+
+    def length(self, k: int | None = None) -> int | None:
+        """How many words; None for a sentence that does not exist."""
+        return None if k is not None and k > len(self.sentences) else len(self.words(k))
+
+    def stop_count(self, k: int | None = None) -> int | None:
+        """How many stop words; None for a sentence that does not exist."""
+        if self.length(k) is None:
+            return None
+        return sum(word in self.policy.stop_words for word in self.words(k))
+
+    def mentions(self, phrase: str, k: int | None = None) -> list[Span]:
+        """Where the phrase stands, in sentence k or anywhere."""
+        return [Span(number, begin, begin + len(way))
+                for number, words in enumerate(self.sentences, 1) if k in (None, number)
+                for way in self.policy.phrase(phrase)
+                for begin in range(len(words) - len(way) + 1)
+                if tuple(words[begin:begin + len(way)]) == way]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a text obeys a rule, as a whole and literal by literal (a negated predicate is a literal)."""
+
+    satisfied: bool
+    by_predicate: dict[Rule, bool]
+
+    def __bool__(self) -> bool:
+        return self.satisfied
+
+
+def check(rule: Rule | str, text: str, tolerance: int = 0, policy: Policy | None = None) -> Verdict:
+    """Whether `text` obeys `rule`; Len and StopWordCount may be off by `tolerance` (paper, Table A).
+
+    A tolerance loosens: a negated Len still asks for another length than its own.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"check reads a text, not {type(text).__name__}: decode the tokens first")
+    if tolerance < 0:
+        raise ValueError(f"the tolerance must not be negative, got {tolerance}")
+    rule = as_rule(rule)
+    read = Text(text, policy or Policy())
+    by_predicate = {literal: not literal.rule.holds(read) if isinstance(literal, Not)
+                    else literal.holds(read, tolerance) for literal in rule.literals}
+    return Verdict(_value(rule.nnf(), by_predicate), by_predicate)
+
+
+def _value(nnf: Rule, by_predicate: dict[Rule, bool]) -> bool:
+    match nnf:
+        case And():
+            return all(_value(part, by_predicate) for part in nnf.parts)
+        case Or():
+            return any(_value(part, by_predicate) for part in nnf.parts)
+        case _:
+            return by_predicate[nnf]

@@ -1,0 +1,366 @@
+"""The six predicates of the paper, each a small program that runs over the words written so far (section 2.2).
+
+A predicate is read in two independent ways.  The tracker runs it word by word:
+
+    memory = p.start(policy)                         before the first word
+    memory = p.read(memory, word, sentence, index)   for each word: number `index` (from 0) of sentence `sentence`
+    status, value = p.state(memory, at)              0 not satisfied, 1 in progress, 2 satisfied; a value or None
+
+and `nretm.check` asks `p.holds(text, tolerance)` of the finished text.  A memory is never changed, only replaced.
+"""
+
+from __future__ import annotations
+
+import inspect
+import unicodedata
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
+
+from nretm.rules.formula import Not, Rule
+from nretm.text.policy import Policy
+
+MOST_OVER = 9  # the value of Len and StopWordCount counts down to zero and, where a sentence runs over, to -MOST_OVER
+LARGEST = 99_999  # sentence indexes and counts beyond this are typing errors
+
+
+class Phrase(str):
+    """Kind of argument: a word or phrase."""
+
+    article = "a word or phrase"
+
+    @staticmethod
+    def problem(value: object) -> str | None:
+        if not isinstance(value, str):
+            return f"must be a word or phrase, not {value!r}"
+        return None if value.strip() else "must not be empty"
+
+
+class _Number(int):
+    @classmethod
+    def problem(cls, value: object) -> str | None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return f"must be {cls.article}, not {value!r}"
+        if value > LARGEST:
+            return f"must be at most {LARGEST}"
+        return cls.too_small if value < cls.least else None
+
+
+class Sentence(_Number):
+    """Kind of argument: the number of a sentence, counted from 1."""
+
+    article, least, too_small = "a sentence number", 1, "is out of range: sentences are numbered from 1"
+
+
+class Count(_Number):
+    """Kind of argument: how many."""
+
+    article, least, too_small = "a whole number", 0, "must not be negative"
+
+
+KINDS = {"Phrase": Phrase, "Sentence": Sentence, "Count": Count}
+REGISTRY: dict[str, type[Predicate]] = {}  # lower-case name -> class
+
+
+class Predicate(Rule):
+    """Base of all predicates; see the module's docstring and `nretm.predicate`."""
+
+    name = ""  # as the input expression prints it
+    k: int | None = None  # the sentence that it speaks of, if it speaks of one
+    in_source = False  # its variables are the source tokens of sentence k
+
+    def start(self, policy: Policy):
+        return None
+
+    def read(self, memory, word: str, sentence: int, index: int):
+        return memory
+
+    def state(self, memory, at) -> tuple[int, int | None]:
+        raise NotImplementedError
+
+    def broken(self, memory, at) -> bool:
+        """Whether no further word can make it hold; asked only while its status is not 2."""
+        return at.finished
+
+    def begun(self, at) -> bool:
+        """Whether its negation is in progress rather than still to come."""
+        return at.sentence >= (self.k or 1)
+
+    def holds(self, text, tolerance: int = 0) -> bool:
+        raise NotImplementedError
+
+    def excludes(self, other: Predicate) -> str | None:
+        """Why this predicate and another one cannot both hold, if that is plain to see."""
+        return None
+
+    @classmethod
+    def signatures(cls) -> tuple[tuple[str, ...], ...]:
+        """The arguments that it takes, by field name; more than one tuple if some may be left out."""
+        return (tuple(f.name for f in fields(cls) if f.type in KINDS),)
+
+    @property
+    def arguments(self) -> tuple[str | int, ...]:
+        return tuple(value for f in fields(self) if f.type in KINDS and (value := getattr(self, f.name)) is not None)
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            kind, value = KINDS.get(f.type), getattr(self, f.name)
+            if kind is None or (value is None and f.default is None):
+                continue
+            if problem := kind.problem(value):
+                raise ValueError(f"{self.name}: {f.name} {problem}")
+            if kind is Phrase:
+                object.__setattr__(self, f.name, tidy(value))
+
+    def fragments(self, positive=True):
+        yield f"{self.name}(", None
+        for i, argument in enumerate(self.arguments):
+            if i:
+                yield ", ", None
+            literal = self if positive else Not(self)
+            yield written(argument), literal if isinstance(argument, str) else None
+        yield ")", None
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def tidy(phrase: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(phrase.split()))
+
+
+def written(argument: str | int) -> str:
+    """An argument as the parser reads it back: quoted only where it must be."""
+    if isinstance(argument, str) and (set(argument) & set(',()"“”') or argument[0] == "'"):
+        return '"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return str(argument)
+
+
+def predicate(cls: type) -> type[Predicate]:
+    """Register a class as a predicate; its annotated fields (Phrase, Sentence, Count) are its arguments.
+
+    From then on it can be written in rules, has flags, is checked and drawn like the six of the paper.
+    """
+    if not (inspect.isclass(cls) and issubclass(cls, Predicate)):
+        raise TypeError("@nretm.predicate goes on a class derived from nretm.Predicate")
+    for key, kind in cls.__dict__.get("__annotations__", {}).items():  # annotations may be classes or strings
+        spelled = kind if isinstance(kind, str) else kind.__name__
+        cls.__annotations__[key] = spelled.rpartition(".")[2]
+    for method in ("state", "holds"):
+        if getattr(cls, method) is getattr(Predicate, method):
+            raise TypeError(f"{cls.__name__} has no {method}(): a predicate needs state(memory, at) for the tracker "
+                            "and holds(text, tolerance) for nretm.check")
+    cls = dataclass(frozen=True, repr=False, init=cls.__init__ is object.__init__)(cls)
+    cls.name = cls.__dict__.get("name") or cls.__name__
+    for spelling in {cls.name.lower(), cls.__name__.lower()}:
+        known = REGISTRY.get(spelling)
+        if spelling in ("and", "or", "not") or (known and known.__module__ == __name__):
+            raise ValueError(f"{cls.__name__} is taken: choose another name for the predicate")
+        REGISTRY[spelling] = cls
+    return cls
+
+
+class Mention(NamedTuple):
+    """Whether a phrase has been mentioned: whole words, contiguous, within one sentence."""
+
+    ways: frozenset[tuple[str, ...]]
+    longest: int
+    recent: tuple[str, ...] = ()  # the last words of this sentence, if the phrase has more than one
+    found: bool = False
+
+    @classmethod
+    def of(cls, phrases: tuple[str, ...], policy: Policy) -> Mention:
+        ways = frozenset().union(*map(policy.phrase, phrases))
+        return cls(ways, max(map(len, ways)))
+
+    def read(self, word: str, index: int) -> Mention:
+        if self.found:
+            return self
+        if self.longest == 1:
+            return Mention(self.ways, 1, (), True) if (word,) in self.ways else self
+        recent = (*self.recent, word)[-self.longest:] if index else (word,)
+        found = any(recent[i:] in self.ways for i in range(len(recent)))
+        return Mention(self.ways, self.longest, recent, found)
+
+
+@predicate
+class InSen(Predicate):
+    """InSen(w, k): w occurs in sentence k.  1 while sentence k is being written without w, 2 once w is in it."""
+
+    w: Phrase
+    k: Sentence
+
+    def start(self, policy):
+        return Mention.of((self.w,), policy)
+
+    def read(self, mention, word, sentence, index):
+        return mention.read(word, index) if sentence == self.k else mention
+
+    def state(self, mention, at):
+        return (2, None) if mention.found else (1, None) if at.sentence == self.k else (0, None)
+
+    def broken(self, mention, at):
+        return at.sentence > self.k
+
+    def holds(self, text, tolerance=0):
+        return bool(text.mentions(self.w, self.k))
+
+    def excludes(self, other):
+        return _too_long(self, other) if isinstance(other, Len) and other.k in (None, self.k) else None
+
+
+@predicate
+class Order(Predicate):
+    """Order(a, b): b is mentioned after a.  0 before a, 1 from a on, 2 once b begins after the first a has ended."""
+
+    a: Phrase
+    b: Phrase
+
+    def start(self, policy):
+        return Mention.of((self.a,), policy), Mention.of((self.b,), policy)
+
+    def read(self, mentions, word, sentence, index):
+        a, b = mentions
+        return (a, b.read(word, index)) if a.found else (a.read(word, index), b)
+
+    def state(self, mentions, at):
+        a, b = mentions
+        return (2, None) if b.found else (1, None) if a.found and not at.finished else (0, None)
+
+    def holds(self, text, tolerance=0):
+        first = min(text.mentions(self.a), key=lambda m: (m.sentence, m.end), default=None)
+        return first is not None and any(
+            m.sentence > first.sentence or (m.sentence == first.sentence and m.begin >= first.end)
+            for m in text.mentions(self.b))
+
+
+@predicate
+class Copy(Predicate):
+    """Copy(w): w is mentioned, 0 before and 2 after; never 1.
+
+    `forms` are further forms that count as a mention (the paper's P^_c): the input expression, and so what the
+    encoder reads, is the same with and without them.  `nretm.inflected` fills them in.
+    """
+
+    w: Phrase
+    forms: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "forms", tuple(tidy(form) for form in self.forms))
+
+    def start(self, policy):
+        return Mention.of((self.w, *self.forms), policy)
+
+    def read(self, mention, word, sentence, index):
+        return mention.read(word, index)
+
+    def state(self, mention, at):
+        return (2, None) if mention.found else (0, None)
+
+    def holds(self, text, tolerance=0):
+        return any(text.mentions(form) for form in (self.w, *self.forms))
+
+    def excludes(self, other):
+        return _too_long(self, other) if isinstance(other, Len) and other.k is None and not self.forms else None
+
+
+@predicate
+class TranslatedOnce(Predicate):
+    """translateOnce(i): source sentence i is translated once.  1 while output sentence i is written, 2 afterwards.
+
+    Its variables are the source tokens of sentence i.
+    """
+
+    k: Sentence
+    name = "translateOnce"
+    in_source = True
+
+    def state(self, memory, at):
+        return (2, None) if self.k <= len(at.lengths) else (1, None) if at.sentence == self.k else (0, None)
+
+    def holds(self, text, tolerance=0):
+        return len(text.sentences) >= self.k
+
+
+class _Counted(Predicate):
+    """Len and StopWordCount: `1 r` while the sentence is written, r what is still to come; 2 if it comes out even."""
+
+    def __init__(self, *arguments):
+        if len(arguments) not in map(len, self.signatures()):
+            raise TypeError(f"{self.name} takes {' or '.join(map(', '.join, self.signatures()))}")
+        object.__setattr__(self, "k", arguments[0] if len(arguments) == 2 else None)
+        object.__setattr__(self, "n", arguments[-1])
+        self.__post_init__()
+
+    @classmethod
+    def signatures(cls):
+        return ("k", "n"), ("n",)
+
+    def so_far(self, at) -> int | None:
+        """The count in the sentence, None if it has not begun."""
+        raise NotImplementedError
+
+    def state(self, memory, at):
+        count = self.so_far(at)
+        if count is None:
+            return 0, None
+        if at.sentence == self.k or (self.k is None and not at.finished):
+            return 1, max(self.n - count, -MOST_OVER)
+        return (2, None) if count == self.n else (0, None)
+
+    def broken(self, memory, at):
+        count = self.so_far(at)
+        ended = at.finished or (self.k is not None and at.sentence > self.k)
+        return ended or (count is not None and count > self.n)
+
+    def _in_same_place(self, other) -> str | None:
+        if type(other) is type(self) and other.k == self.k and other.n != self.n:
+            return f"{self} and {other} exclude each other"
+        return None
+
+
+@predicate
+class Len(_Counted):
+    """Len(k, n): sentence k has n words; Len(n): the whole output has n words."""
+
+    k: Sentence = None
+    n: Count = None
+
+    def so_far(self, at):
+        return at.words_in(self.k)
+
+    def holds(self, text, tolerance=0):
+        count = text.length(self.k)
+        return count is not None and abs(count - self.n) <= tolerance
+
+    def excludes(self, other):
+        if isinstance(other, Len) and self.k is None and other.k is not None and other.n > self.n:
+            return f"{other} asks for a sentence longer than the whole output of {self}"
+        return self._in_same_place(other)
+
+
+@predicate
+class StopWordCount(_Counted):
+    """StopWordCount(k, s): sentence k has s stop words; StopWordCount(s): the whole output has s stop words."""
+
+    k: Sentence = None
+    n: Count = None
+
+    def so_far(self, at):
+        return at.stops_in(self.k)
+
+    def holds(self, text, tolerance=0):
+        count = text.stop_count(self.k)
+        return count is not None and abs(count - self.n) <= tolerance
+
+    def excludes(self, other):
+        if isinstance(other, Len) and other.k in (None, self.k) and other.n < self.n:
+            return f"{self} asks for more stop words than {other} leaves words"
+        return self._in_same_place(other)
+
+
+def _too_long(mention, length: Len) -> str | None:
+    words = min(map(len, Policy().phrase(mention.w)))
+    if words > length.n:
+        return f"{mention} needs {words} words, more than the {length.n} of {length}"
+    return None

@@ -1,0 +1,10 @@
+"""The Logic Tracker and the state matrix: a rule run over text that grows token by token (sections 2.3 and 2.4)."""
+
+from nretm.tracking.flags import FlagTable
+from nretm.tracking.growing_text import TextReader
+from nretm.tracking.state_matrix import COLOURS, StateMatrix, matrix_of, state_matrix
+from nretm.tracking.token_bytes import TokenBytes
+from nretm.tracking.tracker import State, Tracker
+
+__all__ = ["COLOURS", "FlagTable", "State", "StateMatrix", "TextReader", "TokenBytes", "Tracker", "matrix_of",
+           "state_matrix"]

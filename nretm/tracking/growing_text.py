@@ -1,0 +1,153 @@
+"""From tokens to words while the text grows: a lazily built automaton (paper, section 2.3).
+
+What the tracker knows of a text is a pure function of the prefix: after every token the text so far is read as if it
+ended there.  The last run of characters may still grow ("art" into "artist", "3." into "3.5", "Dr." into "Dr. Li"), so
+a node of the automaton keeps this *tail* open, and an edge says what became settled and how the new tail reads now.
+Nodes and edges do not depend on the rule: all trackers of a tokenizer share them, and most steps are one look-up.
+"""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from nretm.text.policy import CLOSERS, Policy, ends_sentence, fold
+from nretm.tracking.token_bytes import TokenBytes
+
+MAX_TAILS = 300_000  # then the automaton is forgotten and grows anew: memory stays bounded
+_CHUNKS = re.compile(r"\S+\s*")
+_FINAL_PERIOD = re.compile(rf"[^.]\.[{re.escape(CLOSERS)}]*$")  # Treebank splits it off at the very end only
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Words in a row, all of one sentence, and whether they end it."""
+
+    words: tuple[str, ...]
+    stops: int
+    ends: bool
+
+
+@dataclass(slots=True, eq=False)
+class Tail:
+    """The open tail of a text: its characters, the bytes of an unfinished character, whether it begins a sentence."""
+
+    tail: str
+    rest: bytes
+    first: bool
+    open: tuple[Stretch, ...] = ()  # the tail as it reads now
+    edges: dict[int, Edge] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """What one token does: `settled` is final and replaces the old tail, the new node holds the new one.
+
+    `as_read` says that the settled words are just how the old tail read, which saves reading them again; `silent`
+    that the token writes nothing.
+    """
+
+    node: Tail
+    settled: tuple[Stretch, ...]
+    as_read: bool
+    silent: bool = False
+
+
+class TextReader:
+    """Reads tokens of one tokenizer by one policy."""
+
+    def __init__(self, tokenizer, policy: Policy):
+        self.token_bytes = TokenBytes(tokenizer)
+        self.policy = policy
+        self.separator_id = None
+        if policy.separator is not None:
+            self.separator_id = tokenizer.convert_tokens_to_ids(policy.separator)
+            if self.separator_id is None or (self.separator_id == tokenizer.unk_token_id
+                                             and policy.separator != tokenizer.unk_token):
+                raise ValueError(f"the separator {policy.separator!r} is not a token of this tokenizer: "
+                                 "add it as a special token or choose another")
+        self._tails: dict[tuple[str, bytes, bool], Tail] = {}
+        self.root = self._tail("", b"", True)
+
+    def text(self, ids) -> str:
+        """The text that the ids spell, with the separators between its sentences and without other special tokens."""
+        separator = (self.policy.separator or "").encode()
+        pieces = (separator if i == self.separator_id else self.token_bytes[i] or b"" for i in ids)
+        return b"".join(pieces).decode(errors="replace").strip()
+
+    def edge(self, node: Tail, token_id: int) -> Edge:
+        """Where the token leads from the node."""
+        edge = node.edges.get(token_id)
+        if edge is None:
+            edge = node.edges[token_id] = self._make_edge(node, token_id)
+        return edge
+
+    def _make_edge(self, node: Tail, token_id: int) -> Edge:
+        if token_id == self.separator_id:
+            line_end = Stretch((), 0, True)
+            runs = (*self._stretches(node.tail, node.first, final=True), line_end)
+            return Edge(self._tail("", b"", True), runs, False)
+        piece = self.token_bytes[token_id]
+        if not piece:
+            return Edge(node, (), False, silent=True)
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        text = node.tail + decoder.decode(node.rest + piece)
+        rest = decoder.getstate()[0]
+        cut = self._settled(text)
+        settled = self._stretches(text[:cut], node.first, final=False)
+        first = settled[-1].ends if settled else node.first
+        return Edge(self._tail(text[cut:].lstrip(), rest, first), settled, settled == node.open)
+
+    def _settled(self, text: str) -> int:
+        """How much of the text no later character can change: all runs but the last one.
+
+        A run with a final period waits for a character that is no closing quote or bracket, because at the very end of
+        a text Treebank splits that period off.
+        """
+        cut, chunks = 0, list(_CHUNKS.finditer(text))
+        for chunk, after in itertools.pairwise(chunks):
+            run = chunk.group().rstrip()
+            if _FINAL_PERIOD.search(run) and not self._ends(run):
+                if not "".join(text[after.start():].split()).strip(CLOSERS):
+                    break
+            cut = chunk.end()
+        return cut
+
+    def _ends(self, run: str) -> bool:
+        return self.policy.separator is None and ends_sentence(run)
+
+    def _stretches(self, text: str, first: bool, final: bool) -> tuple[Stretch, ...]:
+        """The words of a stretch of text, cut at sentence ends; `final`: the text ends with it."""
+        runs, chunks = [], text.split()
+        while chunks:
+            end = next((i for i, chunk in enumerate(chunks, 1) if self._ends(chunk)), None)
+            sentence, chunks = chunks[:end], chunks[end:] if end else []
+            runs.append(self._stretch(" ".join(sentence), first, final or end is not None, end is not None))
+            first = end is not None
+        return tuple(runs)
+
+    def _stretch(self, text: str, first: bool, last: bool, ends: bool) -> Stretch:
+        """Words depend on their neighbours only by whether there is one: stand-ins take their place."""
+        words = self.policy.words_of(("" if first else "x ") + text + ("" if last else " x"))
+        words = tuple(map(fold, words[(not first):len(words) - (not last)]))
+        return Stretch(words, sum(word in self.policy.stop_words for word in words), ends)
+
+    def _tail(self, tail: str, rest: bytes, first: bool) -> Tail:
+        key = tail, rest, first
+        node = self._tails.get(key)
+        if node is None:
+            if len(self._tails) >= MAX_TAILS:
+                self._tails.clear()
+                self.root.edges.clear()
+            open_text = tail + ("\ufffd" if rest else "")
+            node = self._tails[key] = Tail(tail, rest, first, self._stretches(open_text, first, final=True))
+        return node
+
+
+@lru_cache(maxsize=64)
+def reader_for(tokenizer, policy: Policy) -> TextReader:
+    """The one reader of a tokenizer and a policy."""
+    return TextReader(tokenizer, policy)

@@ -1,0 +1,26 @@
+"""`python -m reproduction train | evaluate | pretrain | bench | run`: each has its own --help."""
+
+import importlib
+import sys
+
+COMMANDS = {
+    "train": ("reproduction.training", "train and evaluate one experiment"),
+    "evaluate": ("reproduction.evaluation", "score anybody's outputs, one line per example"),
+    "pretrain": ("reproduction.pretraining", "make a base model of the demo again"),
+    "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
+    "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
+}
+
+
+def main() -> int | None:
+    if len(sys.argv) > 1 and sys.argv[1] in COMMANDS:
+        module, _ = COMMANDS[sys.argv.pop(1)]
+        return importlib.import_module(module).main()
+    print("usage: python -m reproduction COMMAND [options]\n\ncommands (each has its own --help):")
+    for name, (_, does) in COMMANDS.items():
+        print(f"  {name:10} {does}")
+    return 0 if sys.argv[1:] in ([], ["-h"], ["--help"]) else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Where things are and how they are written, known once. Standard library only: the runner starts with it."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES_FOLDER = ROOT / "reproduction" / "bases"
+PROFILES_FOLDER = ROOT / "reproduction" / "profiles"
+
+
+def run_name(experiment: str, seed: int) -> str:
+    """What a run is called in file names, in folders and in `--only`."""
+    return f"{experiment}-seed{seed}"
+
+
+def results_folder(root: Path, profile: str) -> Path:
+    """What is shown and committed: run files, tables, figures, executed notebooks."""
+    return Path(root) / "results" / profile
+
+
+def work_folder(root: Path, profile: str) -> Path:
+    """What is in progress and never committed: checkpoints, trained weights, state matrices, logs."""
+    return Path(root) / "work" / profile
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write aside and move into place: whoever reads sees the old file or the new one, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)

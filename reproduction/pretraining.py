@@ -1,0 +1,257 @@
+"""Make the demo's base models: small, and pretrained on the built-in corpus by denoising, as T5 and mBART were.
+
+    python -m reproduction pretrain t5-base      writes reproduction/bases/t5-base; the same seed makes the same weights
+
+A text is hidden in one of three ways and has to be restored whole. *Infilling* (BART, mBART): spans of words are
+replaced by one mask each. *Fragments*: of the whole text only a few spans are left, in any order. *Numbered sentences*,
+for stories: BART's sentence permutation, where T5's numbered masks tell which sentence is which, and less and less of
+each sentence is left. No rule is ever seen, and no digit has to do with a sentence: the rules have to teach that.
+
+What made a model of a million parameters learn to copy, to count its sentences and to look up a number in minutes:
+easy before hard (short texts with little hidden come first), and a start for T5's position biases. They begin near zero
+and move by the learning rate at most, so that "the token before" would take thousands of steps to stand out.
+"""
+import argparse
+import dataclasses
+import hashlib
+import json
+import random
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import (
+    DataCollatorForSeq2Seq,
+    MBartConfig,
+    MBartForConditionalGeneration,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+    T5Config,
+    T5ForConditionalGeneration,
+    set_seed,
+)
+
+import reproduction.data
+from reproduction.files import BASES_FOLDER, write_whole
+from reproduction.report import run_files
+
+SENTINELS = 6  # numbered masks in use: one for any span, and one for each sentence of a story
+POSITION_RATE = 5.0  # T5's position biases learn so many times faster than the rest
+SHARD = "1900KB"  # files of a repository had better be small
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base model: its family and size, the tasks whose corpora it reads with their shares, and how long."""
+
+    family: str
+    tasks: dict[str, float]
+    width: int
+    layers: int
+    steps: int
+    batch: int = 32
+    learning_rate: float = 2e-3
+
+
+MODELS = {
+    "t5-base": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=128, layers=2, steps=6000),
+    "t5-large": Base("t5", {"commongen": 1.0}, width=192, layers=3, steps=1500, learning_rate=1.5e-3),
+    "mbart": Base("mbart", {"ted15": 1.0}, width=128, layers=2, steps=1200, batch=16),
+}
+
+TokenizedText = tuple[list[int], list[int]]  # token ids of a text, and the special tokens that stand behind it
+
+
+class Denoising(torch.utils.data.Dataset):
+    """Hidden texts with the whole ones as labels; item i is a function of i and the seed, and the harder the higher."""
+
+    def __init__(self, corpora: dict[str, list[TokenizedText]], shares: dict[str, float], tokenizer, size: int,
+                 seed: int):
+        self.corpora = {task: sorted(texts, key=lambda text: len(text[0])) for task, texts in corpora.items()}
+        self.shares, self.size, self.seed = shares, size, seed
+        numbered_masks = [f"<extra_id_{k}>" for k in range(SENTINELS)]
+        names = ["<mask>"] if "<mask>" in tokenizer.get_vocab() else numbered_masks
+        self.masks = tokenizer.convert_tokens_to_ids(names)
+        self.ends = set(tokenizer.convert_tokens_to_ids([".", "!", "?"]))
+        ids = tokenizer.get_vocab()
+        self.lower = {number: ids.get(piece.lower(), number) for piece, number in ids.items()}
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, i: int) -> dict[str, list[int]]:
+        rng, progress = random.Random(f"{self.seed} {i}"), i / self.size
+        task = rng.choices(list(self.shares), list(self.shares.values()))[0]
+        texts = self.corpora[task]
+        body, end = texts[rng.randrange(int(len(texts) * min(1.0, 0.05 + 2 * progress)))]  # the shortest first
+        if task == "rocstories" and rng.random() < 0.75:
+            hardness = rng.random() * min(0.9, 1.6 * progress)
+            hidden = numbered(split(body, self.ends), self.masks, hardness, rng)
+            if rng.random() < 0.5:  # as storylines are
+                hidden = [self.lower[token] for token in hidden]
+        else:
+            way = infill if task == "ted15" else rng.choice((infill, fragments))
+            hidden = way(body, self.masks[0], rng)
+        return {"input_ids": hidden + end, "attention_mask": [1] * len(hidden + end), "labels": body + end}
+
+
+def infill(body: list[int], mask: int, rng: random.Random) -> list[int]:
+    """Replace spans of about three tokens by one mask each, until 15 to 90 % of the tokens are gone."""
+    gone = _spans(len(body), rng.uniform(0.15, 0.9), 3, rng)
+    return [mask if i in gone else token for i, token in enumerate(body) if i not in gone or i - 1 not in gone]
+
+
+def fragments(body: list[int], mask: int, rng: random.Random) -> list[int]:
+    """Leave two to six spans of one to four tokens, in any order, with a mask before each."""
+    found = []
+    for _ in range(rng.randint(2, 6)):
+        found += [mask, *_span(body, 4, rng)]
+    return found
+
+
+def numbered(sentences: list[list[int]], masks: list[int], hardness: float, rng: random.Random) -> list[int]:
+    """Sentences in any order, each with its numbered mask behind it.
+
+    The hardness, from 0 to 1, is how probable it is that some sentences are left out and that one to three tokens are
+    left of each; else it is the most that a sentence loses.
+    """
+    some = rng.randint(1, len(sentences)) if rng.random() < hardness else len(sentences)
+    short, found = rng.random() < hardness, []
+    for k in rng.sample(range(len(sentences)), some):
+        gone = _spans(len(sentences[k]), min(0.9, 1.5 * hardness * rng.random()), 2, rng)
+        left = [token for i, token in enumerate(sentences[k]) if i not in gone]
+        found += [*(_span(sentences[k][:-1], 3, rng) if short else left), masks[k + 1]]
+    return found
+
+
+def _span(tokens: list[int], longest: int, rng: random.Random) -> list[int]:
+    length = min(len(tokens), rng.randint(1, longest))
+    begin = rng.randrange(len(tokens) - length + 1)
+    return tokens[begin:begin + length]
+
+
+def _spans(size: int, share: float, mean: float, rng: random.Random) -> set[int]:
+    """Positions of random spans, until they make up the share."""
+    gone: set[int] = set()
+    while len(gone) < round(size * share):
+        begin = rng.randrange(size)
+        gone.update(range(begin, min(size, begin + 1 + int(rng.expovariate(1 / mean)))))
+    return gone
+
+
+def split(body: list[int], ends: set[int]) -> list[list[int]]:
+    """A text by sentences; `ends` are the tokens that end one."""
+    sentences: list[list[int]] = [[]]
+    for token in body:
+        sentences[-1].append(token)
+        if token in ends:
+            sentences.append([])
+    return [sentence for sentence in sentences if sentence]
+
+
+def tokenizer_of(base: Base):
+    data = reproduction.data
+    return data.builtin_document_tokenizer() if base.family == "mbart" else data.builtin_tokenizer()
+
+
+def new_model(base: Base, tokenizer) -> torch.nn.Module:
+    d, size = base.width, len(tokenizer)
+    if base.family == "t5":
+        model = T5ForConditionalGeneration(T5Config(
+            vocab_size=size, d_model=d, d_kv=d // 4, num_heads=4, d_ff=4 * d, num_layers=base.layers, dropout_rate=0.0,
+            pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
+            decoder_start_token_id=tokenizer.pad_token_id))
+        _start_positions(model)
+        return model
+    return MBartForConditionalGeneration(MBartConfig(
+        vocab_size=size, d_model=d, encoder_layers=base.layers, decoder_layers=base.layers, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=4 * d, decoder_ffn_dim=4 * d, max_position_embeddings=512,
+        scale_embedding=True, dropout=0.0, attention_dropout=0.0, pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=tokenizer.bos_token_id, eos_token_id=tokenizer.eos_token_id, forced_eos_token_id=None))
+
+
+@torch.no_grad()
+def _start_positions(model: T5ForConditionalGeneration) -> None:
+    """Let some heads begin with a liking for their neighbours. Bucket 1 is one token back, bucket 17 one ahead."""
+    encoder, decoder = (stack.block[0].layer[0].SelfAttention.relative_attention_bias.weight  # (buckets, heads)
+                        for stack in (model.encoder, model.decoder))
+    encoder[1, 0] += 4  # the token before
+    encoder[17, 1] += 4  # the token behind
+    encoder[[0, 1, 2, 3, 17, 18, 19], 2] += 2  # those around
+    decoder[1, 0] += 4
+    decoder[:5, 1] += 2
+    decoder[2, 2] += 4
+
+
+def corpus(task: str, family: str, tokenizer) -> list[TokenizedText]:
+    """Every text of a task in token ids, apart from the special tokens behind it (mBART's tell the language)."""
+    texts = []
+    for text in reproduction.data.builtin_corpus(task):
+        if family == "mbart":
+            tokenizer.src_lang = "zh_CN" if any("\u4e00" <= sign <= "\u9fff" for sign in text) else "en_XX"
+        ids = tokenizer(text).input_ids
+        behind = 2 if family == "mbart" else 1
+        texts.append((ids[:-behind], ids[-behind:]))
+    return texts
+
+
+def optimizer(model: torch.nn.Module, rate: float) -> torch.optim.Optimizer:
+    positions = [p for name, p in model.named_parameters() if "relative_attention_bias" in name]
+    others = [p for name, p in model.named_parameters() if "relative_attention_bias" not in name]
+    groups = [{"params": others}, {"params": positions, "lr": POSITION_RATE * rate}]
+    return torch.optim.AdamW([group for group in groups if group["params"]], lr=rate, betas=(0.9, 0.98), weight_decay=0)
+
+
+def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | None = None) -> Path:
+    """Train a base and write it, with its tokenizer, in half precision, and in base.json how it was made."""
+    if name not in MODELS:
+        raise ValueError(f"There is no base {name!r}: choose one of {', '.join(MODELS)}.")
+    base, folder = MODELS[name], folder or BASES_FOLDER / name
+    steps, tokenizer = steps or base.steps, tokenizer_of(base)
+    set_seed(seed)
+    model = new_model(base, tokenizer)
+    corpora = {task: corpus(task, base.family, tokenizer) for task in base.tasks}
+    with tempfile.TemporaryDirectory() as work:
+        trainer = Seq2SeqTrainer(
+            model=model, train_dataset=Denoising(corpora, base.tasks, tokenizer, steps * base.batch, seed),
+            data_collator=DataCollatorForSeq2Seq(tokenizer, model),
+            args=Seq2SeqTrainingArguments(
+                output_dir=work, max_steps=steps, per_device_train_batch_size=base.batch, seed=seed, use_cpu=True,
+                learning_rate=base.learning_rate, lr_scheduler_type="linear", warmup_steps=min(200, steps // 5),
+                train_sampling_strategy="sequential", logging_steps=max(1, min(100, steps // 4)), save_strategy="no",
+                report_to="none", dataloader_pin_memory=False),
+            optimizers=(optimizer(model, base.learning_rate), None))
+        outcome = trainer.train()
+    if base.family == "mbart":
+        tokenizer.src_lang = "zh_CN"
+    model.config.use_cache = True  # the Trainer switched it off
+    model.half().save_pretrained(folder, max_shard_size=SHARD)
+    tokenizer.save_pretrained(folder)
+    last = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry][-1]
+    record = {"command": f"python -m reproduction pretrain {name} --seed {seed} --steps {steps}",
+              "base": dataclasses.asdict(base), "seed": seed, "steps": steps, "parameters": model.num_parameters(),
+              "corpus": corpus_digest(name), "loss": round(last, 4),
+              "seconds": round(outcome.metrics["train_runtime"])} | run_files.surroundings()
+    write_whole(folder / "base.json", json.dumps(record, indent=1) + "\n")
+    return folder
+
+
+def corpus_digest(name: str) -> str:
+    """A hash of the texts that a base is trained on: another one means that the base has to be made again."""
+    texts = "\n".join(text for task in MODELS[name].tasks for text in reproduction.data.builtin_corpus(task))
+    return hashlib.sha256(texts.encode()).hexdigest()[:16]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m reproduction pretrain", description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=list(MODELS))
+    parser.add_argument("--out", type=Path, help="another folder than reproduction/bases/NAME")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, help="instead of those that the shipped base was trained for")
+    asked = parser.parse_args()
+    print(f"written: {pretrain(asked.name, asked.out, asked.seed, asked.steps)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""From run files to tables, claims and the report."""

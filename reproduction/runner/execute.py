@@ -1,0 +1,101 @@
+"""Run one notebook by papermill in a process of its own: `python -m reproduction.runner.execute <job as JSON>`.
+
+The executed notebook appears under its name only when every cell has run. A failure leaves what ran beside the logs,
+and its last line on standard error says which cell failed and why.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+from reproduction.files import ROOT, write_whole
+
+
+def main(job: dict) -> int:
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    sys.modules["rfc3987_syntax"] = None  # jsonschema can do without; it would build its grammar for two seconds
+    from nbclient.exceptions import DeadKernelError
+    from papermill import PapermillExecutionError, execute_notebook
+
+    partial, executed = Path(job["partial"]), Path(job["executed"])
+    for path in (partial, executed):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        # run where JupyterLab would run it, by the interpreter that runs this
+        execute_notebook(job["notebook"], partial, job["parameters"], kernel_name="python3", language="python",
+                         progress_bar=False, start_timeout=300, cwd=Path(job["notebook"]).parent)
+    except PapermillExecutionError as error:
+        return _failed(f"cell [{error.exec_count}]: {error.ename}: {error.evalue}")
+    except DeadKernelError:
+        return _failed(f"cell [{_running_cell(partial)}]: the kernel died (was there enough memory?)")
+    _clean(partial, job["root"])
+    for page in job["html"]:
+        _write_html(partial, Path(page))
+    os.replace(partial, executed)
+    return 0
+
+
+def _failed(sentence: str) -> int:
+    print(" ".join(sentence.split())[:300], file=sys.stderr)
+    return 1
+
+
+def _running_cell(notebook: Path) -> int:
+    """The number that the last cell to be begun has, or would have got; cells without code get none."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code" and cell["source"]]
+    return sum(bool(cell["metadata"]["papermill"]["start_time"]) for cell in code)
+
+
+def _clean(notebook: Path, root: str) -> None:
+    """Take this machine's folders out: executed notebooks are shown to others."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    for key in ("input_path", "output_path", "environment_variables"):
+        content["metadata"]["papermill"].pop(key, None)
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
+        if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
+            text = text.replace(f"{folder}/", f"{name}/")
+    write_whole(notebook, text + "\n")
+
+
+def _write_html(notebook: Path, page: Path) -> None:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(embed_images=True, exclude_input_prompt=True, exclude_output_prompt=True)
+    text, _ = exporter.from_filename(str(notebook), {"metadata": {"name": page.stem}})
+    write_whole(page, text)
+
+
+def _end_with(parent: int) -> None:
+    """If run_all is killed, nothing of it may go on: its next run would train the same model at the same time."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    stop(os.getpid())
+    os._exit(1)
+
+
+def stop(pid: int) -> None:
+    """End a process and all that it started (a kernel is not in its process group)."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        tree = process.children(recursive=True) + ([process] if pid != os.getpid() else [])
+    except psutil.NoSuchProcess:
+        return
+    for one in tree:
+        try:
+            one.terminate()
+        except psutil.NoSuchProcess:
+            pass
+    _, alive = psutil.wait_procs(tree, timeout=5)
+    for one in alive:
+        one.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))

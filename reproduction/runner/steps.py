@@ -1,0 +1,175 @@
+"""The steps of the reproduction: which notebook, with which parameters, after which others, how long.
+
+Only the standard library is imported here and in run.py: `./run_all.sh --help` works before anything is installed.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reproduction import settings as profile
+from reproduction.experiments import EXPERIMENTS, Experiment, of_table
+from reproduction.files import BASES_FOLDER, run_name
+from reproduction.runner.sources import code_digest, hash_of, notebook_imports
+
+
+@dataclass(frozen=True)
+class Step:
+    """One notebook to run.
+
+    name        as in --only
+    notebook    its file in notebooks/
+    parameters  for papermill; paths in them are relative to notebooks/, where a notebook runs
+    needs       steps that must have succeeded
+    after       steps to wait for, whether they succeed or not
+    reads       files under results/<profile>/ that it is made from (patterns)
+    outputs     files under results/<profile>/ that it makes; a pattern with * may match none
+    weights     file under work/<profile>/ that it makes, beside its checkpoints; not committed
+    minutes     what it should take, until it has been measured
+    kind        "reading" what others have made (all that --tables does), "data", "training", "measuring" (done alone)
+    """
+
+    name: str
+    notebook: str
+    parameters: dict
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    weights: str = ""
+    minutes: float = 0.3
+    kind: str = "reading"
+
+    @property
+    def executed(self) -> str:
+        """Where the executed notebook goes, under results/<profile>/."""
+        return f"notebooks/training/{self.name}.ipynb" if self.kind == "training" else f"notebooks/{self.notebook}"
+
+
+def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
+    """Every step of the named profile, those that others need first."""
+    source = {"data": data} if data else {}
+    steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"},
+                  outputs=("figures/running_example.png", "figures/running_example.svg"))]
+    for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
+        steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
+    for one in EXPERIMENTS.values():
+        steps += [_training(one, seed, name, source) for seed in range(seeds)]
+
+    def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
+        needs = tuple(run_name(one.name, seed) for one in experiments for seed in range(seeds))
+        reads = tuple(f"runs/{one.name}-seed*.json*" for one in experiments)
+        return Step(step, notebook, {"profile": name}, needs, reads=reads, **more)
+
+    def table(step: str, notebook: str, experiments: Iterable[Experiment]) -> Step:
+        return reading(step, notebook, experiments,
+                       outputs=(f"tables/{step}.csv", f"tables/{step}.md", f"figures/{step}.*"))
+
+    table1 = of_table("table1")
+    hard = [one for one in table1 if one.rule in ("r1", "r2", "r3")]
+    steps += [
+        table("table1", "05_table1_five_rules.ipynb", table1),
+        table("tableA", "06_tableA_near_misses.ipynb", hard),
+        table("tableB", "07_tableB_predicates.ipynb", hard),
+        table("table4", "08_table4_zero_shot.ipynb", of_table("table4")),
+        table("table2", "09_table2_commongen.ipynb", of_table("table2")),
+        table("table3", "10_table3_translation.ipynb", of_table("table3")),
+    ]
+    drawn = ("r1-nretm", "commongen-t5-base-pc-hat", "ted15-mbart-pc")
+    compared = ("r1-t5", "r3-t5", "r3-nretm", "zeroshot-t5", "zeroshot-nretm", "commongen-t5-base", "ted15-mbart")
+    steps += [
+        reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
+        reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
+        reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
+        Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
+             reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")),
+    ]
+    before = tuple(step.name for step in steps if step.kind != "training")
+    steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
+                      reads=("runs/*.json",), outputs=("report.html", "claims.md")))
+    return steps
+
+
+def _named(*names: str) -> list[Experiment]:
+    return [EXPERIMENTS[name] for name in names]
+
+
+MINUTES = {  # of one training and its evaluation; a run's own time takes their place once it is known
+    "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
+    "paper": {"rocstories t5-base": 480, "commongen t5-base": 300, "commongen t5-large": 840, "ted15 mbart": 1200},
+    "smoke": {"rocstories t5-base": 0.3, "commongen t5-base": 0.3, "commongen t5-large": 0.3, "ted15 mbart": 0.3},
+}
+
+
+def _training(one: Experiment, seed: int, profile_name: str, source: dict) -> Step:
+    name, minutes = run_name(one.name, seed), MINUTES[profile_name][f"{one.task} {one.base}"]
+    step = Step(name, "04_training.ipynb", {"profile": profile_name, "experiment": one.name, "seed": seed, **source},
+                outputs=(f"runs/{name}.json", f"runs/{name}.jsonl*"), minutes=minutes, kind="training")
+    if not one.weights:
+        return replace(step, weights=f"{name}/model/model.safetensors")
+    other = run_name(one.weights, seed)  # only decoded anew
+    return replace(step, needs=(other,), reads=(f"runs/{other}.json*",), minutes=minutes / 5)
+
+
+def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
+    """The steps that were asked for, with those that they need; with `tables` only those that read."""
+    by_name = {step.name: step for step in steps}
+    wanted = set()
+
+    def add(name: str) -> None:
+        if name not in wanted:
+            wanted.add(name)
+            for need in by_name[name].needs:
+                add(need)
+
+    for name in only:
+        found = [step.name for step in steps if name in (step.name, step.name.rpartition("-seed")[0])]
+        if not found:
+            raise ValueError(f"there is no step {name!r}: `./run_all.sh --list` names them all")
+        for one in found:
+            add(one)
+    return keep(steps, lambda step: (step.name in wanted or not wanted) and (step.kind == "reading" or not tables))
+
+
+def keep(steps: list[Step], wanted: Callable[[Step], bool]) -> list[Step]:
+    """Some of the steps; what is left out is no longer waited for: its results are taken as they are."""
+    chosen = [step for step in steps if wanted(step)]
+    names = {step.name for step in chosen}
+    return [replace(step, needs=tuple(name for name in step.needs if name in names),
+                    after=tuple(name for name in step.after if name in names)) for step in chosen]
+
+
+# ---- what a step is made from ------------------------------------------------------------------------------------
+
+def fingerprint(step: Step, results: Path, notebooks: Path) -> str:
+    """A hash of all that decides what a step makes: never of dates."""
+    cells = _cells(notebooks / step.notebook)
+    read = {path.relative_to(results).as_posix(): digest(path) for path in matching(results, step.reads)}
+    return hash_of(json.dumps([cells, read, code_fingerprint(step, notebooks)], sort_keys=True).encode())
+
+
+def code_fingerprint(step: Step, notebooks: Path) -> str:
+    """The part of it that decides what is trained: parameters, settings, code and base model."""
+    if one := EXPERIMENTS.get(step.parameters.get("experiment")):
+        settings = f"{one} {profile.settings(step.parameters['profile'], one)}"
+        base = {path.name: digest(path) for path in matching(BASES_FOLDER / one.base, ("*",))}
+        made_by = [settings, base, code_digest(["reproduction.training"], drawing=False)]
+    else:
+        code = [source for kind, source in _cells(notebooks / step.notebook) if kind == "code"]
+        made_by = code_digest(notebook_imports(code))
+    return hash_of(json.dumps([step.parameters, made_by], sort_keys=True).encode())
+
+
+def _cells(notebook: Path) -> list[tuple[str, str]]:
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    return [(cell["cell_type"], "".join(cell["source"])) for cell in content["cells"]]
+
+
+def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+
+
+def digest(path: Path) -> str:
+    return hash_of(path.read_bytes())
+

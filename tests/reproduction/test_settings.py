@@ -1,0 +1,60 @@
+"""Profiles: every value is a setting, has an origin, and can be overridden."""
+
+import re
+import tomllib
+
+import pytest
+
+from reproduction import settings as profile
+from reproduction.experiments import EXPERIMENTS, experiment
+
+
+@pytest.mark.parametrize("name", profile.names())
+@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_every_profile_sets_every_experiment(name, one):
+    chosen = profile.settings(name, one)
+    assert chosen.model == profile.read(name)["models"][one.base]
+
+
+@pytest.mark.parametrize("name", profile.names())
+def test_every_value_says_where_it_is_from(name):
+    lines = (profile.PROFILES_FOLDER / f"{name}.toml").read_text(encoding="utf-8").splitlines()
+    values = [line for line in lines if re.match(r"[\w-]+ *=", line)]
+    assert len(values) == sum(map(len, tomllib.loads("\n".join(lines)).values()))
+    for line in values:
+        assert re.search(r"# (paper|earlier code|ours)\b", line), f"no origin: {line}"
+
+
+def test_the_paper_profile_has_the_papers_settings():
+    stories, concepts, documents = (profile.settings("paper", experiment(name)) for name in
+                                    ("r1-nretm", "commongen-t5-large", "ted15-mbart"))
+    assert (stories.learning_rate, stories.batch * stories.accumulation, stories.schedule) == (5e-5, 32, "constant")
+    assert (concepts.learning_rate, concepts.batch, concepts.accumulation, concepts.no_repeat_ngram) == (5e-5, 48, 4, 3)
+    assert (documents.learning_rate, documents.batch * documents.accumulation, documents.steps) == (3e-5, 8, 80_000)
+    assert stories.freeze and concepts.freeze and documents.freeze
+
+
+def test_overrides_win_and_none_leaves_the_profile():
+    one = experiment("r1-t5")
+    chosen = profile.settings("smoke", one, steps="7", learning_rate="1e-4", freeze="true", seed=None, data="hub")
+    assert (chosen.steps, chosen.learning_rate, chosen.freeze, chosen.data) == (7, 1e-4, True, "hub")
+    assert chosen.seed == profile.settings("smoke", one).seed
+
+
+@pytest.mark.parametrize("wrong, said", [
+    ({"stepz": 3}, "Unknown setting stepz"), ({"steps": "many"}, "steps is 'many': it must be a whole number"),
+    ({"steps": 2.5}, "must be a whole number"), ({"freeze": "perhaps"}, "must be true or false"),
+    ({"batch": 0}, "batch is 0: it must be at least 1"), ({"precision": "fp8"}, "choose fp32 or bf16")])
+def test_wrong_settings_are_refused_in_a_sentence(wrong, said):
+    with pytest.raises(ValueError, match=said):
+        profile.settings("smoke", experiment("r1-t5"), **wrong)
+
+
+def test_an_unknown_profile_names_the_known():
+    with pytest.raises(ValueError, match="choose one of demo, paper, smoke"):
+        profile.read("nothing")
+
+
+def test_no_place_on_this_machine_is_told(tmp_path):
+    chosen = profile.settings("smoke", experiment("r1-t5"), data=str(tmp_path / "stories"))
+    assert profile.describe(chosen)["data"] == "stories"

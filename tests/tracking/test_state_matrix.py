@@ -1,0 +1,104 @@
+"""The state matrix as numbers, strings, frame and picture."""
+
+import numpy as np
+import pytest
+from kinds import KINDS, tokenizer
+
+import nretm
+from nretm import FlagTable, Tracker, state_matrix
+from reproduction.report.pictures import save
+
+RULE = "InSen(car, 1) & Len(2, 3) & (not Copy(snow))"
+TEXT = "the car stop . one tree ."
+
+
+@pytest.fixture(scope="module")
+def matrix():
+    return state_matrix(RULE, "", TEXT, tokenizer("wordlevel"))
+
+
+def test_rows_are_input_tokens_and_columns_are_steps_from_the_empty_prefix_on(matrix):
+    tok = tokenizer("wordlevel")
+    assert matrix.inputs == tuple(tok.tokenize(RULE)) and matrix.outputs == ("ε", *TEXT.split(), "</s>")
+    assert matrix.shape == matrix.ids.shape == matrix.strings.shape == (len(matrix.inputs), 9)
+    tracker = Tracker(RULE, "", tok)
+    for t, state in enumerate(tracker.states([*tok(TEXT)["input_ids"], tok.eos_token_id])):
+        assert list(matrix.strings[:, t]) == state.flags
+
+
+def test_numbers_strings_and_frame_say_the_same(matrix):
+    strings = np.array(matrix.table.strings, dtype=object)
+    assert (strings[matrix.ids] == matrix.strings).all() and matrix.table.strings[0] == "" and 0 not in matrix.ids
+    frame = matrix.frame()
+    assert (frame.to_numpy() == matrix.strings).all()
+    assert list(frame.columns.get_level_values("output")) == list(matrix.outputs)
+    assert list(frame.index.get_level_values("input")) == list(matrix.inputs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_text_and_its_tokens_give_the_same_matrix(kind):
+    tok = tokenizer(kind)
+    ids = tok(TEXT)["input_ids"]
+    ids += [tok.eos_token_id] * (ids[-1] != tok.eos_token_id)
+    from_text, from_ids = state_matrix(RULE, "", TEXT, tok), state_matrix(RULE, "", ids, tok)
+    assert (from_text.strings == from_ids.strings).all()
+    prefix = state_matrix(RULE, "", ids[:4], tok)
+    assert (prefix.strings == from_ids.strings[:, :5]).all()
+
+
+def test_a_shared_table_keeps_its_numbers():
+    table = FlagTable()
+    first = state_matrix(RULE, "", TEXT, tokenizer("wordlevel"), table=table)
+    before = list(table.strings)
+    second = state_matrix(RULE, "", TEXT, tokenizer("wordlevel"), table=table)
+    assert table.strings == before and (first.ids == second.ids).all()
+
+
+def test_cells_mark_changes_of_status_but_not_of_value(matrix):
+    rows = dict(matrix.rows())
+    assert [cell.changed for cell in rows["car"]] == [False, True, True, False, True, False, False, True, False]
+    (label, cells), = matrix.predicate_rows(nretm.Len(2, 3))
+    assert label == "every token"
+    assert [c.lines[0].replace("\u2002", " ") for c in cells] == ["0", "0", "0", "0", "1 3", "1 2", "1 1", "2", "2"]
+    assert [i for i, c in enumerate(cells) if c.changed] == [4, 7]
+
+
+def test_a_long_input_is_drawn_by_runs_and_a_long_output_in_bands():
+    rule = " & ".join(f"InSen({word}, 1) & Len({k}, 5)" for k, word in enumerate(("car", "tree", "dog", "snow"), 1))
+    matrix = state_matrix(rule, "", " ".join(["the car ."] * 25), tokenizer("wordlevel"))
+    assert len(matrix.inputs) > 25 and len(matrix.rows()) == 9  # four words and what stands around them
+    figure = matrix.plot()
+    assert len(figure.axes) > 1 and figure.get_figwidth() < 14
+    assert sum(len(axes.get_xticks()) for axes in figure.axes) == len(matrix.outputs)
+
+
+def test_the_notebook_table_shows_every_cell_escaped():
+    page = state_matrix("Copy(car)", "", "the car & one", tokenizer("wordlevel"))._repr_html_()
+    assert page.count("<td") == 4 * 6 and "&amp;" in page and "satisfied" in page
+
+
+@pytest.mark.parametrize("by, panels", [("flag", 1), ("predicate", 3)])
+def test_the_heatmap_is_drawn_as_png_and_svg(matrix, by, panels, tmp_path):
+    figure = matrix.plot(by=by)
+    assert len(figure.axes) == panels
+    shown = [text.get_text() for axes in figure.axes for text in axes.texts]
+    assert any("1\u20023" in text for text in shown)  # the value is printed in the cell
+    assert [label.get_text() for label in figure.axes[-1].get_xticklabels()] == list(matrix.outputs)
+    assert len(figure.legends[0].get_texts()) == 5
+    for name in ("a", "b"):
+        save(matrix.plot(by=by), tmp_path / "figures" / name)
+    drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
+    assert drawn["a.png"][:4] == b"\x89PNG" and b"<svg" in drawn["a.svg"]
+    assert drawn["a.png"] == drawn["b.png"] and drawn["a.svg"] == drawn["b.svg"]  # drawn twice, the same bytes
+    with pytest.raises(ValueError, match="by must be 'flag' or 'predicate'"):
+        matrix.plot(by="row")
+
+
+def test_chinese_is_counted_where_no_font_can_write_it():
+    from nretm.tracking.heatmap import _legible, plt
+
+    with plt.rc_context({"font.family": ["DejaVu Sans"]}), pytest.warns(UserWarning, match="No font with Chinese"):
+        assert _legible("我 们 </s>") == "(2 signs) </s>"
+    with plt.rc_context({"font.family": ["DejaVu Sans", "Noto Sans CJK SC"]}):
+        assert _legible("我 们 </s>") == "我 们 </s>"
+    assert _legible("plain") == "plain"
