@@ -6,7 +6,14 @@ A predicate is read in two independent ways.  The tracker runs it word by word:
     memory = p.read(memory, word, sentence, index)   for each word: number `index` (from 0) of sentence `sentence`
     status, value = p.state(memory, at)              0 not satisfied, 1 in progress, 2 satisfied; a value or None
 
-and `nretm.check` asks `p.holds(text, tolerance)` of the finished text.  A memory is never changed, only replaced.
+and `nretm.check` asks `p.holds(text, tolerance)` of the finished text.  A memory is hashable, and never changed, only
+replaced.  A predicate may also help the search for a text that obeys (`tracking/witness.py`):
+
+    words, texts = p.need(memory, at, wanted)        what it lacks until it holds (or, not wanted, until it does not)
+
+`words` is a lower bound: too high a value forbids texts that would obey, too low a value only costs time.  `texts` are
+suggestions, appended to the text as they are: " dog" writes a new word, "s" goes on with the last one.  Ordinary words,
+stop words and sentence ends are tried anyway, and a word that is begun is finished by the search itself.
 """
 
 from __future__ import annotations
@@ -57,6 +64,17 @@ class Count(_Number):
     article, least, too_small = "a whole number", 0, "must not be negative"
 
 
+class Need(NamedTuple):
+    """What a literal still lacks, for the search of a continuation that obeys (`Predicate.need`).
+
+    words  at least so many more words, punctuation included, until it can hold
+    texts  texts that bring it nearer if they are written next, best first; a new word begins with a space
+    """
+
+    words: int = 0
+    texts: tuple[str, ...] = ()
+
+
 KINDS = {"Phrase": Phrase, "Sentence": Sentence, "Count": Count}
 REGISTRY: dict[str, type[Predicate]] = {}  # lower-case name -> class
 
@@ -84,6 +102,12 @@ class Predicate(Rule):
     def begun(self, at) -> bool:
         """Whether its negation is in progress rather than still to come."""
         return at.sentence >= (self.k or 1)
+
+    def need(self, memory, at, wanted: bool = True) -> Need:
+        """What is needed for it to hold or, if it is not `wanted`, for it not to hold: see the module's docstring."""
+        if not wanted or self.state(memory, at)[0] == 2:
+            return Need()
+        return Need(0, tuple(f" {argument}" for argument in self.arguments if isinstance(argument, str)))
 
     def holds(self, text, tolerance: int = 0) -> bool:
         raise NotImplementedError
@@ -181,6 +205,14 @@ class Mention(NamedTuple):
         found = any(recent[i:] in self.ways for i in range(len(recent)))
         return Mention(self.ways, self.longest, recent, found)
 
+    def need(self, *phrases: str) -> Need:
+        """What is left of the nearest mention: the rest of one that is begun, or one of the phrases."""
+        if self.found:
+            return Need()
+        rests = [way[n:] for way in self.ways for n in range(len(way)) if self.recent[len(self.recent) - n:] == way[:n]]
+        begun = {" " + " ".join(rest): None for rest in sorted(rests, key=len) if rest not in self.ways}
+        return Need(min(map(len, rests)), (*begun, *(f" {phrase}" for phrase in phrases)))
+
 
 @predicate
 class InSen(Predicate):
@@ -200,6 +232,12 @@ class InSen(Predicate):
 
     def broken(self, mention, at):
         return at.sentence > self.k
+
+    def need(self, mention, at, wanted=True):
+        if not wanted:
+            return Need()
+        need = mention.need(self.w)
+        return need if at.sentence >= self.k else Need(need.words + _sentences_before(self.k, at))
 
     def holds(self, text, tolerance=0):
         return bool(text.mentions(self.w, self.k))
@@ -225,6 +263,12 @@ class Order(Predicate):
     def state(self, mentions, at):
         a, b = mentions
         return (2, None) if b.found else (1, None) if a.found and not at.finished else (0, None)
+
+    def need(self, mentions, at, wanted=True):
+        a, b = mentions
+        if not wanted:
+            return Need()
+        return b.need(self.b) if a.found else Need(a.need().words + b.need().words, a.need(self.a).texts)
 
     def holds(self, text, tolerance=0):
         first = min(text.mentions(self.a), key=lambda m: (m.sentence, m.end), default=None)
@@ -257,6 +301,9 @@ class Copy(Predicate):
     def state(self, mention, at):
         return (2, None) if mention.found else (0, None)
 
+    def need(self, mention, at, wanted=True):
+        return mention.need(self.w, *self.forms[:2]) if wanted else Need()
+
     def holds(self, text, tolerance=0):
         return any(text.mentions(form) for form in (self.w, *self.forms))
 
@@ -277,6 +324,9 @@ class TranslatedOnce(Predicate):
 
     def state(self, memory, at):
         return (2, None) if self.k <= len(at.lengths) else (1, None) if at.sentence == self.k else (0, None)
+
+    def need(self, memory, at, wanted=True):
+        return Need(_sentences_before(self.k, at)) if wanted else Need()
 
     def holds(self, text, tolerance=0):
         return len(text.sentences) >= self.k
@@ -312,6 +362,14 @@ class _Counted(Predicate):
         count = self.so_far(at)
         ended = at.finished or (self.k is not None and at.sentence > self.k)
         return ended or (count is not None and count > self.n)
+
+    def need(self, memory, at, wanted=True):
+        count = self.so_far(at)
+        if not wanted:
+            return Need(int(count == self.n))
+        if count is None:
+            return Need(self.n + (_sentences_before(self.k, at) if self.k else 0))
+        return Need(max(self.n - count, 0))
 
     def _in_same_place(self, other) -> str | None:
         if type(other) is type(self) and other.k == self.k and other.n != self.n:
@@ -357,6 +415,11 @@ class StopWordCount(_Counted):
         if isinstance(other, Len) and other.k in (None, self.k) and other.n < self.n:
             return f"{self} asks for more stop words than {other} leaves words"
         return self._in_same_place(other)
+
+
+def _sentences_before(k: int, at) -> int:
+    """How many sentences have to end before sentence k begins."""
+    return max(k - max(at.sentence, 1), 0)
 
 
 def _too_long(mention, length: Len) -> str | None:
