@@ -16,6 +16,7 @@ from nretm.rules.formula import Rule
 from nretm.text.policy import Policy
 from nretm.tracking.flags import FlagTable, N, entry
 from nretm.tracking.tracker import Tracker
+from nretm.tracking.word_tokenizer import WordTokenizer
 
 COLOURS = {N: "#f0f0f0", "0": "#dd9fc3", "1": "#7cc4ef", "2": "#2fae86"}  # told apart without red and green
 CHANGE = "#ffd400"
@@ -134,13 +135,18 @@ def _cells(entries: list[list[str]], statuses: list[str], compared: list) -> lis
             for t, (lines, status) in enumerate(zip(entries, statuses, strict=True))]
 
 
-def state_matrix(rule: Rule | str, source: str, output, tokenizer, policy: Policy | None = None,
+def state_matrix(rule: Rule | str, output, tokenizer=None, *, source: str = "", policy: Policy | None = None,
                  table: FlagTable | None = None, compress: bool = True, gold: bool = False) -> StateMatrix:
     """The state matrix of an output, given as a finished text or as token ids (which may be a prefix).
 
+    Without a tokenizer the tokens are words, and the output is a text.
     `gold`: the output is a training target, and what it does not obey gets N (section 2.4).
     """
-    tracker = Tracker(rule, source, tokenizer, policy, table, compress)
+    if tokenizer is None:
+        if not isinstance(output, str):
+            raise TypeError("token ids mean nothing without their tokenizer: state_matrix(rule, ids, tokenizer)")
+        tokenizer = WordTokenizer()
+    tracker = Tracker(rule, tokenizer, source=source, policy=policy, table=table, compress=compress)
     if isinstance(output, str):
         ids = list(tokenizer(text_target=output)["input_ids"])
         if tokenizer.eos_token_id not in (None, tracker.reader.separator_id, *ids[-1:]):

@@ -110,17 +110,17 @@ class State:
 class Tracker:
     """Tracks one rule over one output.
 
-    source      the text before the rule's expression in the encoder's input; "" if there is none
     tokenizer   the model's
+    source      the text before the rule's expression in the encoder's input, if there is one
     policy      how words and sentences are counted
     table       numbers flags; trackers that share a table share the numbers
     compress    let predicates share entries of the flag as the paper says; otherwise one entry a literal
     """
 
-    def __init__(self, rule: Rule | str, source: str, tokenizer, policy: Policy | None = None,
+    def __init__(self, rule: Rule | str, tokenizer, *, source: str = "", policy: Policy | None = None,
                  table: FlagTable | None = None, compress: bool = True):
-        self._set(as_rule(rule), tokenizer((source or "") + str(as_rule(rule)))["input_ids"], tokenizer, policy,
-                  table, compress)
+        rule = as_rule(rule)
+        self._set(rule, tokenizer((source or "") + str(rule))["input_ids"], tokenizer, policy, table, compress)
 
     @classmethod
     def for_input(cls, rule: Rule | str, input_ids, tokenizer, policy: Policy | None = None,

@@ -47,7 +47,7 @@ def measure(rounds: int = ROUNDS) -> dict[str, float]:
     """The figures of the table, by name."""
     random.seed(0)
     tokenizer, rule = _tokenizer(), parse(R3)
-    tracker = Tracker(rule, "", tokenizer)
+    tracker = Tracker(rule, tokenizer)
     stories = [_ids(tokenizer, 5) for _ in range(40)]
     long_text = _ids(tokenizer, 120)[:560]
     for ids in (*stories, long_text):  # the automaton of words is shared and warm, as in training

@@ -123,7 +123,7 @@ def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy) -
     """Write one folder aside, move it into place, and say how many examples it has."""
     table, sizes, inputs, labels, columns, groups = FlagTable(), [], [], [], [], []
     for one in examples:
-        tracker = Tracker(one.rule, one.source, tokenizer, policy, table)
+        tracker = Tracker(one.rule, tokenizer, source=one.source, policy=policy, table=table)
         target = tokenizer(text_target=one.target)["input_ids"]
         cells = tracker.run(target, gold=True)  # (T + 1, G)
         sizes.append((len(tracker.input_ids), len(target), cells.shape[1]))

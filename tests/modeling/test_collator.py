@@ -20,7 +20,7 @@ def test_the_flags_are_those_of_the_state_matrix():
     for i, row in enumerate(tiny.ROWS):
         labels = batch["labels"][i][batch["labels"][i] != -100].tolist()
         assert labels == tiny.tokenizer(row["target"])["input_ids"]
-        matrix = nretm.state_matrix(row["rule"], row["source"], row["target"], tiny.tokenizer)
+        matrix = nretm.state_matrix(row["rule"], row["target"], tiny.tokenizer, source=row["source"])
         for t in range(len(labels)):
             for s in range(len(matrix.groups)):
                 number = flags[i, t, groups[i, s]]

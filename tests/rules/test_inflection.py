@@ -27,7 +27,7 @@ def test_the_expression_stays_and_the_flag_sits_on_the_concept():
     assert str(rule) == str(plain) and rule != plain
     assert check(rule & Copy("trees"), "trees").satisfied and not check(plain, "trees").satisfied
     tok = tokenizer("wordlevel")
-    tracker = Tracker(inflected("Copy(tree) & Copy(stone)"), "", tok)
+    tracker = Tracker(inflected("Copy(tree) & Copy(stone)"), tok)
     state = tracker.states(tok("the trees")["input_ids"])[-1]
     flags = dict(zip(tok.convert_ids_to_tokens(tracker.input_ids), state.flags, strict=True))
     assert (flags["tree"], flags["stone"], flags["&"]) == ("2", "0", "N")

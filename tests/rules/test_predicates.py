@@ -12,7 +12,7 @@ def states(literal, text, finish=True):
     tok = tokenizer("wordlevel")
     ids = tok(text)["input_ids"] + [tok.eos_token_id] * finish
     rule = literal if isinstance(literal, nretm.Rule) else nretm.parse(literal)
-    return [" ".join(str(x) for x in s.states[0] if x is not None) for s in Tracker(rule, "", tok).states(ids)]
+    return [" ".join(str(x) for x in s.states[0] if x is not None) for s in Tracker(rule, tok).states(ids)]
 
 
 TEXT = "the car . one tree . the dog"
@@ -37,7 +37,8 @@ def test_states_after_every_word(literal, expected):
 def test_translated_once_by_line():
     tok = tokenizer("wordlevel")
     policy = nretm.Policy(separator="</s>")
-    tracker = Tracker("translateOnce(1) & (not translateOnce(3))", "the car </s> a tree </s> the dog </s>", tok, policy)
+    tracker = Tracker("translateOnce(1) & (not translateOnce(3))", tok, policy=policy,
+                      source="the car </s> a tree </s> the dog </s>")
     ids = tok("en_XX one </s> the </s>")["input_ids"] + [tok.convert_tokens_to_ids("en_XX")]
     assert [s.states for s in tracker.states(ids)] == [
         ((0, None), (0, None)), ((0, None), (0, None)), ((1, None), (0, None)), ((2, None), (0, None)),
@@ -71,7 +72,7 @@ def test_a_users_predicate_is_usable_at_once(begins_with):
     assert str(rule) == "BeginsWith(tree, 2) & Len(1, 3) & (not BeginsWith(dog, 1))" and nretm.parse(str(rule)) == rule
     assert check(rule, "the car. tree one").satisfied and not check(rule, "the car. one tree").satisfied
     tok = tokenizer("wordlevel")
-    matrix = nretm.state_matrix(rule, "", "the car . tree one", tok)
+    matrix = nretm.state_matrix(rule, "the car . tree one", tok)
     row = list(matrix.strings[matrix.inputs.index("tree")])
     assert row == ["0 0", "0 1 2", "0 1 1", "1 2", "2 2", "2 2", "2 2"]
     assert states("BeginsWith(tree, 2)", "the car . one tree") == ["0", "0", "0", "1", "0", "0", "0"]

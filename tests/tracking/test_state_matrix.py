@@ -14,14 +14,14 @@ TEXT = "the car stop . one tree ."
 
 @pytest.fixture(scope="module")
 def matrix():
-    return state_matrix(RULE, "", TEXT, tokenizer("wordlevel"))
+    return state_matrix(RULE, TEXT, tokenizer("wordlevel"))
 
 
 def test_rows_are_input_tokens_and_columns_are_steps_from_the_empty_prefix_on(matrix):
     tok = tokenizer("wordlevel")
     assert matrix.inputs == tuple(tok.tokenize(RULE)) and matrix.outputs == ("ε", *TEXT.split(), "</s>")
     assert matrix.shape == matrix.ids.shape == matrix.strings.shape == (len(matrix.inputs), 9)
-    tracker = Tracker(RULE, "", tok)
+    tracker = Tracker(RULE, tok)
     for t, state in enumerate(tracker.states([*tok(TEXT)["input_ids"], tok.eos_token_id])):
         assert list(matrix.strings[:, t]) == state.flags
 
@@ -40,17 +40,17 @@ def test_a_text_and_its_tokens_give_the_same_matrix(kind):
     tok = tokenizer(kind)
     ids = tok(TEXT)["input_ids"]
     ids += [tok.eos_token_id] * (ids[-1] != tok.eos_token_id)
-    from_text, from_ids = state_matrix(RULE, "", TEXT, tok), state_matrix(RULE, "", ids, tok)
+    from_text, from_ids = state_matrix(RULE, TEXT, tok), state_matrix(RULE, ids, tok)
     assert (from_text.strings == from_ids.strings).all()
-    prefix = state_matrix(RULE, "", ids[:4], tok)
+    prefix = state_matrix(RULE, ids[:4], tok)
     assert (prefix.strings == from_ids.strings[:, :5]).all()
 
 
 def test_a_shared_table_keeps_its_numbers():
     table = FlagTable()
-    first = state_matrix(RULE, "", TEXT, tokenizer("wordlevel"), table=table)
+    first = state_matrix(RULE, TEXT, tokenizer("wordlevel"), table=table)
     before = list(table.strings)
-    second = state_matrix(RULE, "", TEXT, tokenizer("wordlevel"), table=table)
+    second = state_matrix(RULE, TEXT, tokenizer("wordlevel"), table=table)
     assert table.strings == before and (first.ids == second.ids).all()
 
 
@@ -65,7 +65,7 @@ def test_cells_mark_changes_of_status_but_not_of_value(matrix):
 
 def test_a_long_input_is_drawn_by_runs_and_a_long_output_in_bands():
     rule = " & ".join(f"InSen({word}, 1) & Len({k}, 5)" for k, word in enumerate(("car", "tree", "dog", "snow"), 1))
-    matrix = state_matrix(rule, "", " ".join(["the car ."] * 25), tokenizer("wordlevel"))
+    matrix = state_matrix(rule, " ".join(["the car ."] * 25), tokenizer("wordlevel"))
     assert len(matrix.inputs) > 25 and len(matrix.rows()) == 9  # four words and what stands around them
     figure = matrix.plot()
     assert len(figure.axes) > 1 and figure.get_figwidth() < 14
@@ -73,7 +73,7 @@ def test_a_long_input_is_drawn_by_runs_and_a_long_output_in_bands():
 
 
 def test_the_notebook_table_shows_every_cell_escaped():
-    page = state_matrix("Copy(car)", "", "the car & one", tokenizer("wordlevel"))._repr_html_()
+    page = state_matrix("Copy(car)", "the car & one", tokenizer("wordlevel"))._repr_html_()
     assert page.count("<td") == 4 * 6 and "&amp;" in page and "satisfied" in page
 
 

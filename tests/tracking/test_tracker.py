@@ -39,7 +39,7 @@ def test_every_prefix_reads_as_if_it_were_scanned_anew_and_the_end_as_the_checke
 def _tracker_or_none(rule, tok, policy):
     """Some phrases cannot be written with a small vocabulary, or have no words: refused in a clear sentence."""
     try:
-        return Tracker(rule, "", tok, policy)
+        return Tracker(rule, tok, policy=policy)
     except ValueError as problem:
         assert "unknown" in str(problem) or "does not end with" in str(problem) or "no words" in str(problem)
         return None
@@ -50,7 +50,7 @@ def _tracker_or_none(rule, tok, policy):
 def test_documents_with_a_separator_token(lines):
     tok, policy = tokenizer("unigram"), Policy(separator="</s>")
     rule = TranslatedOnce(1) & Not(TranslatedOnce(2)) & Len(1, 3) & Len(2, 4) & InSen("car", 2)
-    tracker = Tracker(rule, "a car</s>the tree</s>", tok, policy)
+    tracker = Tracker(rule, tok, source="a car</s>the tree</s>", policy=policy)
     separator, code = tok.convert_tokens_to_ids("</s>"), tok.convert_tokens_to_ids("en_XX")
     ids = [code]
     for n, line in enumerate(lines):
@@ -70,7 +70,7 @@ def test_documents_with_a_separator_token(lines):
 def test_running_example_flag_by_flag():
     """SPEC section 4: copy(car) & copy(snow) & len(9), flags of three entries."""
     tok = tokenizer("wordlevel")
-    tracker = Tracker("copy(car) & copy(snow) & len(9)", "", tok, compress=False)
+    tracker = Tracker("copy(car) & copy(snow) & len(9)", tok, compress=False)
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     car, snow, other = tokens.index("car"), tokens.index("snow"), tokens.index("&")
     seen = [(s.flags[car], s.flags[snow], s.flags[other])
@@ -86,14 +86,14 @@ def test_running_example_flag_by_flag():
 def test_the_next_sentence_begins_with_the_terminator():
     """SPEC section 2: right after "!" the flag of Len(2, 5) becomes `1 5`, and 2 when sentence 2 ends."""
     tok = tokenizer("wordlevel")
-    tracker = Tracker("Len(2, 5)", "", tok)
+    tracker = Tracker("Len(2, 5)", tok)
     flags = [s.flags[0] for s in tracker.states(tok("the car drove ! at one big tree .")["input_ids"])]
     assert flags == ["0", "0", "0", "0", "1 5", "1 4", "1 3", "1 2", "1 1", "2"]
 
 
 def test_a_count_that_runs_over_goes_below_zero_and_stops_at_the_bound():
     tok = tokenizer("wordlevel")
-    states = Tracker("Len(1, 2)", "", tok).states(tok(" ".join(["car"] * 15))["input_ids"])
+    states = Tracker("Len(1, 2)", tok).states(tok(" ".join(["car"] * 15))["input_ids"])
     assert [s.statuses[Len(1, 2)] for s in states][1:5] == [(1, 1), (1, 0), (1, -1), (1, -2)]
     assert states[-1].statuses[Len(1, 2)] == (1, -9)
     assert [s.verdict for s in states][2:5] == ["possible", "possible", "broken"]
@@ -103,7 +103,7 @@ def test_a_count_that_runs_over_goes_below_zero_and_stops_at_the_bound():
     ("Copy(stone) & Copy(explain) & Copy(tree) & Copy(snow)", "", Policy()),
     ("translateOnce(1) & translateOnce(2)", "the car</s>the tree</s>", Policy(separator="</s>"))])
 def test_commongen_and_translation_flags_have_length_one(rule, source, policy):
-    tracker = Tracker(rule, source, tokenizer("unigram"), policy)
+    tracker = Tracker(rule, tokenizer("unigram"), source=source, policy=policy)
     for state in tracker.states(tokenizer("unigram")("the stone explains </s> a tree")["input_ids"]):
         assert all(len(flag.split()) == 1 for flag in state.flags)
 
@@ -111,14 +111,14 @@ def test_commongen_and_translation_flags_have_length_one(rule, source, policy):
 def test_translated_once_sits_on_its_source_sentence():
     tok = tokenizer("wordlevel")
     policy = Policy(separator="</s>")
-    tracker = Tracker("translateOnce(1) & translateOnce(2)", "the car </s> a big tree </s>", tok, policy)
+    tracker = Tracker("translateOnce(1) & translateOnce(2)", tok, source="the car </s> a big tree </s>", policy=policy)
     state = tracker.states(tok("one")["input_ids"])[-1]
     by_token = list(zip(tok.convert_ids_to_tokens(tracker.input_ids), state.flags, strict=True))
     assert by_token[:7] == [("the", "1"), ("car", "1"), ("</s>", "N"), ("a", "0"), ("big", "0"), ("tree", "0"),
                             ("</s>", "N")]
     assert {flag for _, flag in by_token[7:]} == {"N"}
     with pytest.raises(ValueError, match="source sentence 3, but the source has 2 sentences"):
-        Tracker("translateOnce(3)", "the car </s> a tree </s>", tok, policy)
+        Tracker("translateOnce(3)", tok, source="the car </s> a tree </s>", policy=policy)
 
 
 def test_rules_of_one_kind_share_entries_and_take_turns():
@@ -126,7 +126,7 @@ def test_rules_of_one_kind_share_entries_and_take_turns():
     tok = tokenizer("wordlevel")
     rule = nretm.parse("(Len(1, 3) || StopWordCount(1, 1)) & (Len(3, 4) || StopWordCount(3, 2)) & "
                        "InSen(car, 1) & InSen(tree, 3)")
-    tracker = Tracker(rule, "", tok)
+    tracker = Tracker(rule, tok)
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     car, tree, other = tokens.index("car"), tokens.index("tree"), tokens.index("&")
     states = tracker.states(tok("the car . one big . the tree")["input_ids"])
@@ -141,7 +141,7 @@ def test_a_gold_target_hides_what_it_does_not_obey():
     """Section 2.4: no alignment with the gold gives N; an alternative of an obeyed clause is tracked all the same."""
     tok = tokenizer("wordlevel")
     ids = [*tok("the car drove .")["input_ids"], tok.eos_token_id]
-    tracker = Tracker("Copy(car) & Copy(snow) & (Len(1, 4) || StopWordCount(1, 4))", "", tok, compress=False)
+    tracker = Tracker("Copy(car) & Copy(snow) & (Len(1, 4) || StopWordCount(1, 4))", tok, compress=False)
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     columns = tracker.run(ids, gold=True)
     row = {word: [tracker.table.strings[column[tracker.groups[tokens.index(word)]]] for column in columns]
@@ -153,7 +153,7 @@ def test_a_gold_target_hides_what_it_does_not_obey():
 
 def test_special_tokens_write_nothing_and_after_the_end_nothing_changes():
     tok = tokenizer("byte-bpe")
-    tracker = Tracker("Len(2) & Copy(car)", "", tok)
+    tracker = Tracker("Len(2) & Copy(car)", tok)
     state = tracker.start()
     padded = tracker.step(tracker.step(state, tok.bos_token_id), tok.pad_token_id)
     assert padded.flags == state.flags
@@ -175,6 +175,6 @@ def test_the_expression_is_found_whatever_stands_before_it_and_missed_if_it_is_n
 
 
 def test_a_token_of_another_vocabulary_is_refused():
-    tracker = Tracker("Copy(car)", "", tokenizer("unigram"))
+    tracker = Tracker("Copy(car)", tokenizer("unigram"))
     with pytest.raises(ValueError, match="not in the tokenizer's vocabulary"):
         tracker.step(tracker.start(), 10_000_000)

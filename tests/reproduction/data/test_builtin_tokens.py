@@ -33,7 +33,7 @@ def test_rules_and_texts_share_their_words(rule):
     ids = T5(rule)["input_ids"]
     assert T5.decode(ids, skip_special_tokens=True) == rule and T5.unk_token_id not in ids
     for literal in nretm.parse(rule).literals:
-        for phrase in (a for a in nretm.Tracker(rule, "", T5).rule.literals[0].arguments if isinstance(a, str)):
+        for phrase in (a for a in nretm.Tracker(rule, T5).rule.literals[0].arguments if isinstance(a, str)):
             word = T5(phrase, add_special_tokens=False)["input_ids"]
             assert any(ids[i:i + len(word)] == word for i in range(len(ids))), literal
 

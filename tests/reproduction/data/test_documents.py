@@ -47,7 +47,7 @@ def test_variables_of_a_sentence_are_its_source_tokens():
     tokenizer = reproduction.data.builtin_document_tokenizer()
     example = reproduction.data.load("ted15", "dev", size=1)[0]
     sentences = example.source.count("</s>")
-    tracker = nretm.Tracker(example.rule, example.source, tokenizer, POLICY)
+    tracker = nretm.Tracker(example.rule, tokenizer, source=example.source, policy=POLICY)
     begin = tokenizer(example.source.split("</s>")[0], add_special_tokens=False)["input_ids"]
     assert len(set(tracker.groups[:len(begin)].tolist())) == 1
     assert len(set(tracker.groups.tolist())) == sentences + 1

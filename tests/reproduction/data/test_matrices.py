@@ -29,7 +29,7 @@ def test_each_is_the_state_matrix_of_its_example(made):
     _, found = made
     assert len(found) == len(EXAMPLES)
     for example, prepared in zip(EXAMPLES, found, strict=True):
-        one = nretm.state_matrix(example.rule, example.source, example.target, TOKENIZER, gold=True)
+        one = nretm.state_matrix(example.rule, example.target, TOKENIZER, source=example.source, gold=True)
         assert (prepared.groups == one.groups).all()
         assert prepared.columns.shape == (len(prepared.labels) + 1, one.columns.shape[1])
         assert (strings(found.table, prepared.columns) == strings(one.table, one.columns)).all()
