@@ -115,7 +115,7 @@ class Bench:
 
     def steps(self, rows: list[dict], policy: nretm.Policy) -> dict:
         """One training step of each kind."""
-        self.ours.nretm.settings = replace(self.ours.nretm.settings, policy=policy)
+        self.ours.nretm.options = replace(self.ours.nretm.options, policy=policy)
         plain, ours = nretm.Collator(self.plain, self.tok), nretm.Collator(self.ours)
 
         def step(model, collate):
@@ -132,7 +132,7 @@ class Bench:
         return {"plain": lambda: step(self.plain, plain), "nretm": lambda: step(self.ours, ours), "literal": literally}
 
     def generation(self, rows: list[dict], tokens: int, **search) -> dict:
-        self.ours.nretm.settings = replace(self.ours.nretm.settings, policy=nretm.Policy())
+        self.ours.nretm.options = replace(self.ours.nretm.options, policy=nretm.Policy())
         batch = nretm.Collator(self.plain, self.tok)(rows)
         inputs = {name: batch[name].to(self.device) for name in ("input_ids", "attention_mask")}
         script = [Script(self.tok, tokens, self.plain.config.vocab_size, self.device)]

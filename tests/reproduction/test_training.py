@@ -48,7 +48,7 @@ def undisturbed(tiny, tmp_path_factory):
 
 
 def work(root, name="r1-nretm"):
-    return training.work_folder(root, "smoke", name, 0)
+    return training.work_folder(root, "smoke") / training.run_name(name, 0)
 
 
 def weights(root):
