@@ -231,15 +231,23 @@ def save(model: nn.Module, folder: str | Path, trained: bool = False) -> None:
 WEIGHTS, SETTINGS = "nretm.safetensors", "nretm.json"
 
 
-def load(model: nn.Module, folder: str | Path) -> nn.Module:
-    """Read what `save` wrote into a model that is equipped already; its settings become those of the folder."""
-    _must_be_equipped(model)
-    folder = Path(folder)
+def load(model: nn.Module, folder: str | Path, tokenizer=None) -> nn.Module:
+    """Read what `save` wrote into a model, whose settings become those of the folder.
+
+    A model that is not equipped yet is equipped on the way: only then its tokenizer is needed.
+    """
+    equipped, folder = hasattr(model, "nretm"), Path(folder)
+    if not equipped and tokenizer is None:
+        raise ValueError("The model is not equipped: give its tokenizer as well, nretm.load(model, folder, tokenizer).")
     for name in (WEIGHTS, SETTINGS):
         if not (folder / name).is_file():
             raise ValueError(f"{folder} was not written by nretm.save: it has no {name}.")
     described = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-    _must_fit(folder, described["base"], model.nretm.base)
+    _must_fit(folder, described["base"], model.nretm.base if equipped else _describe(model))
+    settings = described["settings"]
+    policy = Policy(**settings["policy"] | {"stop_words": frozenset(settings["policy"]["stop_words"])})
+    if not equipped:
+        equip(model, tokenizer)
     tensors = load_file(folder / WEIGHTS)
     own = dict(model.named_parameters()) | dict(model.named_buffers())
     for name, tensor in tensors.items():
@@ -249,8 +257,6 @@ def load(model: nn.Module, folder: str | Path) -> nn.Module:
     with torch.no_grad():
         for name, tensor in tensors.items():
             own[name].copy_(tensor)
-    settings = described["settings"]
-    policy = Policy(**settings["policy"] | {"stop_words": frozenset(settings["policy"]["stop_words"])})
     model.nretm.options = TrackingOptions(model.nretm.options.tokenizer, policy, settings["compress"])
     return model
 

@@ -7,6 +7,7 @@ import pytest
 import tiny
 import torch
 import transformers
+from safetensors.torch import load_model
 from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments
 
 import nretm
@@ -118,12 +119,12 @@ def test_save_and_load(family, trained, tmp_path):
     nretm.save(model, tmp_path / "a", trained=trained)
     assert {p.name for p in (tmp_path / "a").iterdir()} == {"nretm.safetensors", "nretm.json"}
     assert json.loads((tmp_path / "a/nretm.json").read_text())["nretm"] == nretm.__version__
-    fresh = tiny.equipped(family, trained=False)
-    nretm.load(fresh, tmp_path / "a")
-    assert fresh.nretm.options == model.nretm.options
-    for (name, a), (_, b) in zip(model.named_parameters(), fresh.named_parameters(), strict=True):
-        saved = name.startswith("nretm.") or (trained and a.requires_grad) or not a.requires_grad
-        assert torch.equal(a, b) == saved, name
+    for fresh in (nretm.load(tiny.equipped(family, trained=False), tmp_path / "a"),
+                  nretm.load(tiny.plain(family), tmp_path / "a", tiny.tokenizer)):  # equipped on the way
+        assert fresh.nretm.options == model.nretm.options
+        for (name, a), (_, b) in zip(model.named_parameters(), fresh.named_parameters(), strict=True):
+            saved = name.startswith("nretm.") or (trained and a.requires_grad) or not a.requires_grad
+            assert torch.equal(a, b) == saved, name
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
@@ -131,9 +132,13 @@ def test_what_does_not_fit_is_refused(tmp_path):
     for model, message in [(tiny.equipped("Bart"), "fits another model.*type = t5"),
                            (tiny.equipped("T5", num_layers=3), "fits another model.*layers = 2, this one has 3"),
                            (tiny.equipped("T5", seed=1), "fits another model.*embedding = "),
-                           (tiny.plain("T5"), "not equipped")]:
+                           (tiny.plain("T5"), r"not equipped: give its tokenizer as well")]:
         with pytest.raises(ValueError, match=message):
             nretm.load(model, tmp_path)
+    other = tiny.plain("T5", num_layers=3)
+    with pytest.raises(ValueError, match="fits another model.*layers = 2, this one has 3"):
+        nretm.load(other, tmp_path, tiny.tokenizer)
+    assert not hasattr(other, "nretm")  # refused before it was touched
     with pytest.raises(ValueError, match="it has no nretm.safetensors"):
         nretm.load(tiny.equipped("T5"), tmp_path / "nowhere")
     with pytest.raises(ValueError, match="not equipped"):
@@ -171,12 +176,16 @@ def test_a_deep_copy_is_a_model_of_its_own(batch):
 
 
 def test_transformers_own_save_and_load(tmp_path, batch):
+    """save_pretrained writes all weights; from_pretrained reads the plain model's, and equipped it takes the rest."""
     model = tiny.equipped("T5")
     model.save_pretrained(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text())["architectures"] == ["T5ForConditionalGeneration"]
-    fresh = tiny.equipped("T5", seed=3)
-    fresh.load_state_dict(model.state_dict())
+    fresh = transformers.T5ForConditionalGeneration.from_pretrained(tmp_path)
+    same = {name: batch[name] for name in ("input_ids", "attention_mask", "labels")}
+    assert torch.equal(model(**same).logits, fresh(**same).logits)
+    assert load_model(nretm.equip(fresh, tiny.tokenizer), tmp_path / "model.safetensors") == (set(), [])
     assert torch.equal(model(**batch).logits, fresh(**batch).logits)
+    assert not torch.equal(model(**batch).logits, model(**same).logits)
 
 
 def trainer(model, folder, **changes):

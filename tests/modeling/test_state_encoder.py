@@ -35,7 +35,8 @@ def test_one_layer_of_the_models_own_encoder(family):
     assert type(shallow) is type(model.get_encoder())
     layers = shallow.block if hasattr(shallow, "block") else shallow.layers
     attention = layers[0].layer[0].SelfAttention if hasattr(shallow, "block") else layers[0].self_attn
-    assert len(layers) == 1 and getattr(attention, "n_heads", None) or attention.num_heads == 4
+    heads = attention.n_heads if hasattr(attention, "n_heads") else attention.num_heads
+    assert (len(layers), heads) == (1, 4)
     widths = {tuple(p.shape) for p in layers.parameters() if p.dim() == 2}
     assert (256, 8) in widths and (8, 256) in widths
     assert not any("embed_tokens" in name for name, _ in model.nretm.named_parameters())

@@ -1,24 +1,22 @@
-"""The symbolic half is light: no torch, and quick to import."""
+"""The symbolic half is light: it loads no torch, nothing to draw with and no model library."""
 
 import subprocess
 import sys
 
 PROGRAM = """
-import sys, time
-begin = time.process_time()
+import sys
 import nretm
-took = time.process_time() - begin
 rule = nretm.parse("InSen(car, 1) & Len(1, 4)")
 assert nretm.check(rule, "A red car.").satisfied and nretm.inflected("Copy(stand)").forms
-assert "torch" not in sys.modules and "pandas" not in sys.modules and "matplotlib" not in sys.modules
-print(took)
+nretm.state_matrix(rule, "A red car.").rows()
+print(*sorted({"torch", "transformers", "tokenizers", "pandas", "matplotlib"} & set(sys.modules)))
 """
 
 
-def test_import_without_torch_in_under_a_second():
+def test_rules_checks_and_matrices_load_no_torch():
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    assert float(run.stdout) < 1.0
+    assert run.stdout.split() == []
 
 
 def test_unknown_names_are_unknown():
