@@ -1,6 +1,9 @@
 """Where things are and how they are written, known once. Standard library only: the runner starts with it."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,3 +38,19 @@ def write_whole(path: Path, content: str | bytes) -> None:
         os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_whole(place: Path) -> Iterator[Path]:
+    """A folder to write into, moved to its place at the end: what has its final name is whole."""
+    aside = place.with_name(f"{place.name}.{os.getpid()}.part")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+        os.replace(aside, place)
+    except OSError:
+        if not place.exists():  # else another run has made it in the meantime
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

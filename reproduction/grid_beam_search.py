@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 
 import torch
-from transformers.generation.utils import GenerateBeamEncoderDecoderOutput
 
-DEAD = -1.0e9  # score of a place in the grid that holds no hypothesis
+from nretm.modeling import DEAD, Finished, beam_loop, end_tokens
 
 
 def grid_beam_search(model, constraints: Sequence[Sequence[Sequence[int]]], num_beams: int = 5,
@@ -30,28 +29,13 @@ def grid_beam_search(model, constraints: Sequence[Sequence[Sequence[int]]], num_
 
 def _search(model, input_ids, logits_processor, stopping_criteria, generation_config, constraints, boundary, width,
             **model_kwargs):
-    """The loop that generate hands its expanded inputs (B·R·k rows), encoder outputs and cache to."""
+    """What generate hands its expanded inputs (B·R·k rows), encoder outputs and cache to."""
     grid = _Grid(constraints, input_ids, generation_config, boundary, width)
     needs, room = int(grid.last.max()) + 1, generation_config.max_length - input_ids.shape[1]
     if needs > room:
         raise ValueError(f"The constraints need {needs} tokens with the end, but only {room} may be generated: "
                          "raise max_new_tokens.")
-    outputs = model._prefill(input_ids, generation_config, model_kwargs)
-    while True:
-        model_kwargs = model._update_model_kwargs_for_generation(outputs, model_kwargs, is_encoder_decoder=True)
-        raw = torch.log_softmax(outputs.logits[:, -1].float(), dim=-1)  # (B·R·k, V)
-        parents = grid.advance(raw, logits_processor(grid.sequences, raw.clone()))
-        if grid.done():
-            break
-        if model_kwargs.get("past_key_values") is not None:
-            model_kwargs["past_key_values"].reorder_cache(parents)
-        new = 1 if model_kwargs["use_cache"] else None
-        inputs = model.prepare_inputs_for_generation(grid.sequences, next_sequence_length=new, **model_kwargs)
-        outputs = model(**inputs, return_dict=True)
-    sequences, scores = grid.best(generation_config.num_return_sequences)
-    if generation_config.return_dict_in_generate:
-        return GenerateBeamEncoderDecoderOutput(sequences=sequences, sequences_scores=scores)
-    return sequences
+    return beam_loop(model, grid, logits_processor, stopping_criteria, generation_config, model_kwargs)
 
 
 def _full(fill, *shape, device) -> torch.Tensor:
@@ -71,8 +55,8 @@ class _Grid:
     FIELDS = ("score", "used", "current", "position", "fresh", "code")
 
     def __init__(self, constraints, input_ids, config, boundary, width):
-        self.config, self.eos, self.boundary = config, config._eos_token_tensor, boundary
-        self.sequences, self.prompt = input_ids, input_ids.shape[1]
+        self.config, self.eos, self.boundary = config, end_tokens(config), boundary
+        self.sequences = input_ids
         self.batch, self.width, self.count = len(constraints), width, max(1, *map(len, constraints))
         self.rows = input_ids.shape[0] // (self.batch * width)
         make = partial(_full, device=input_ids.device)
@@ -91,15 +75,10 @@ class _Grid:
         absent = ((self.lengths == 0) * self.bits).sum(dim=1)  # rows with fewer constraints: the rest is done
         self.used = absent[:, None, None].repeat(1, self.rows, width)
         self.current, self.position, self.fresh = make(-1, *cells), make(0, *cells), make(False, *cells)
-        self.finished = [[] for _ in range(self.batch)]  # of (score, tokens), best first
-        self.open = [True] * self.batch
+        self.finished = [Finished(width, input_ids.shape[1], config) for _ in range(self.batch)]
 
     def advance(self, raw: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
-        """One column to the right. Returns every hypothesis' parent, as the cache wants to be reordered.
-
-        raw       (B·R·k, V) log-probabilities, used for constraint tokens: nothing may forbid those
-        allowed   the same behind the logits processors (no repeated trigram, …), used for all others
-        """
+        """One column to the right. Constraint tokens go by their raw log-probabilities: nothing may forbid them."""
         scores = self._generate(allowed.view(*self.score.shape, -1))  # (B, R, k, V)
         self._finish(scores)
         scores[..., self.eos] = DEAD
@@ -112,11 +91,11 @@ class _Grid:
         again = (mark[..., :, None] == mark[..., None, :]).tril(-1).any(-1)  # (B, R, M) better ranked already
         ranked = candidates["score"].gather(-1, order).masked_fill(again, DEAD)
         score, rank = ranked.topk(self.width, dim=-1)
-        chosen = {name: x.gather(-1, order.gather(-1, rank)) for name, x in candidates.items()} | {"score": score}
+        best = {name: x.gather(-1, order.gather(-1, rank)) for name, x in candidates.items()} | {"score": score}
         for name in self.FIELDS:
-            setattr(self, name, chosen[name])
-        parents = (chosen["parent"] + self._first_of_batch()).flatten()  # (B·R·k,)
-        self.sequences = torch.cat([self.sequences[parents], chosen["token"].flatten()[:, None]], dim=1)
+            setattr(self, name, best[name])
+        parents = (best["parent"] + self._first_of_batch()).flatten()  # (B·R·k,)
+        self.sequences = torch.cat([self.sequences[parents], best["token"].flatten()[:, None]], dim=1)
         return parents
 
     def _generate(self, allowed: torch.Tensor) -> torch.Tensor:
@@ -165,41 +144,27 @@ class _Grid:
     def _first_of_batch(self) -> torch.Tensor:  # (B, 1, 1)
         return torch.arange(self.batch, device=self.score.device)[:, None, None] * (self.rows * self.width)
 
-    def _normal(self, score: float, length: int) -> float:
-        return score / length ** self.config.length_penalty
-
     def _whole(self, b: int) -> torch.Tensor:
         """The token rows (k, t) of the hypotheses that cover everything."""
         first = (b * self.rows + int(self.last[b])) * self.width
         return self.sequences[first:first + self.width]
 
     def _finish(self, scores: torch.Tensor) -> None:
-        """Take up the hypotheses that could end here; the best k of a batch row are kept."""
-        length = self.sequences.shape[1] + 1 - self.prompt
+        """Take up the hypotheses that could end here."""
         for b in range(self.batch):
             ends = scores[b, self.last[b]][:, self.eos]  # (k, E)
-            for slot, e in (ends > DEAD).nonzero().tolist() if self.open[b] else ():
-                tokens = torch.cat([self._whole(b)[slot], self.eos[e:e + 1]])
-                self.finished[b].append((self._normal(ends[slot, e].item(), length), tokens))
-            self.finished[b] = sorted(self.finished[b], key=lambda pair: -pair[0])[:self.width]
+            for slot, e in (ends > DEAD).nonzero().tolist():
+                self.finished[b].add(ends[slot, e].item(), torch.cat([self._whole(b)[slot], self.eos[e:e + 1]]))
 
     def done(self) -> bool:
-        """Whether nothing that runs can better what is finished, as generate judges it with early_stopping=False."""
-        length = self.sequences.shape[1] - self.prompt
-        full = self.sequences.shape[1] >= self.config.max_length
-        for b in range(self.batch):
-            best = self._normal(self.score[b].max().item(), length)
-            enough = len(self.finished[b]) == self.width and best <= self.finished[b][-1][0]
-            self.open[b] = self.open[b] and not full and not enough
-        return not any(self.open)
+        length = self.sequences.shape[1]
+        return all([self.finished[b].close(self.score[b].max().item(), length) for b in range(self.batch)])
 
-    def best(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """The best finished hypotheses, padded; where the length ran out first, the best that covers everything."""
-        length, chosen = self.sequences.shape[1] - self.prompt, []
-        for b in range(self.batch):
-            running = self.score[b, self.last[b]].tolist()
-            rest = zip((self._normal(score, length) for score in running), self._whole(b), strict=True)
-            chosen += [*self.finished[b], *rest][:count]
-        sequences = torch.nn.utils.rnn.pad_sequence([tokens for _, tokens in chosen], batch_first=True,
-                                                    padding_value=int(self.config._pad_token_tensor))
-        return sequences, torch.tensor([score for score, _ in chosen], device=sequences.device)
+    def best(self) -> list[tuple[float, torch.Tensor]]:
+        """The best finished hypotheses; where the length ran out first, the best that covers everything."""
+        length, found = self.sequences.shape[1], []
+        for b, finished in enumerate(self.finished):
+            running = [finished.score(total, length) for total in self.score[b, self.last[b]].tolist()]
+            rest = list(zip(running, self._whole(b), strict=True))
+            found += [*finished.kept, *rest][:self.config.num_return_sequences]
+        return found

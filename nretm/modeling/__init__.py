@@ -1,5 +1,6 @@
 """The neural half: a transformer whose cross-attention sees the state matrix (section 2.5)."""
 
+from nretm.modeling.beam_loop import DEAD, Finished, beam_loop, end_tokens
 from nretm.modeling.collator import Collator
 from nretm.modeling.cross_attention import StateTensors, cross_attentions
 from nretm.modeling.diverse_beams import diverse_beam_search
@@ -7,5 +8,6 @@ from nretm.modeling.equip import FAMILIES, Counts, count, equip, freeze, load, s
 from nretm.modeling.generation import RuleBroken, Session
 from nretm.modeling.state_encoder import encode, flag_tokens
 
-__all__ = ["Collator", "Counts", "FAMILIES", "RuleBroken", "Session", "StateTensors", "count", "cross_attentions",
-           "diverse_beam_search", "encode", "equip", "flag_tokens", "freeze", "load", "save"]
+__all__ = ["Collator", "Counts", "DEAD", "FAMILIES", "Finished", "RuleBroken", "Session", "StateTensors", "beam_loop",
+           "count", "cross_attentions", "diverse_beam_search", "encode", "end_tokens", "equip", "flag_tokens",
+           "freeze", "load", "save"]

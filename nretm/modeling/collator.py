@@ -7,7 +7,6 @@ would cut the flags' tokens by rows.)
 
 from collections.abc import Mapping
 from operator import attrgetter, itemgetter
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -16,16 +15,7 @@ from torch import Tensor
 from nretm.modeling.generation import must_fit
 from nretm.modeling.state_encoder import flag_tokens
 from nretm.tracking.flags import FlagTable
-from nretm.tracking.tracker import Tracker
-
-
-class Row(NamedTuple):
-    """One example in numbers; any object with these attributes is taken for one."""
-
-    input_ids: list[int]  # (S,)
-    labels: list[int]  # (T,)
-    columns: np.ndarray  # (T + 1, G) the flag of each group after every prefix of the labels
-    groups: np.ndarray  # (S,) the group of each input token
+from nretm.tracking.rows import number_row
 
 
 class Collator:
@@ -34,8 +24,8 @@ class Collator:
         Collator(model)               of an equipped model: with the state matrix, and with the rules for generate
         Collator(model, tokenizer)    of a plain one, the baseline: the same inputs and labels and nothing else
 
-    Rows that are in numbers already (see Row) are taken as well, if their `table` is given. A bare loop calls
-    `model(**batch)`; transformers' Seq2SeqTrainer takes the collator as `data_collator` and needs
+    Rows that are in numbers already (nretm.tracking.Row) are taken as well, if their `table` is given. A bare loop
+    calls `model(**batch)`; transformers' Seq2SeqTrainer takes the collator as `data_collator` and needs
     `remove_unused_columns=False`. `model.generate(**batch)` obeys the rules of the batch.
     """
 
@@ -53,18 +43,13 @@ class Collator:
                 raise ValueError("Prepared rows have flags by number: give the collator the table of these numbers.")
             return self._batch(rows, self.table)
         table = FlagTable()
-        rules, numbered = zip(*(self._numbered(row, table) for row in rows), strict=True)
-        return self._batch(numbered, table) | ({"rules": list(rules)} if self.options else {})
-
-    def _numbered(self, row, table: FlagTable) -> tuple[object, Row]:
-        get = itemgetter if isinstance(row, Mapping) else attrgetter
-        rule, source, target = get("rule", "source", "target")(row)
-        ids = self.tokenizer((source or "") + ("" if rule is None else str(rule)))["input_ids"]
-        labels = self.tokenizer(text_target=target)["input_ids"]
-        if rule is None or self.options is None:
-            return rule, Row(ids, labels, np.zeros((len(labels) + 1, 1), int), np.zeros(len(ids), int))
-        tracker = Tracker.for_input(rule, ids, self.tokenizer, self.options.policy, table, self.options.compress)
-        return rule, Row(ids, labels, tracker.run(labels, gold=True), tracker.groups)
+        texts = [(itemgetter if isinstance(row, Mapping) else attrgetter)("rule", "source", "target")(row)
+                 for row in rows]
+        if self.options is None:
+            return self._batch([number_row(*text, self.tokenizer) for text in texts], None)
+        options = self.options
+        numbered = [number_row(*text, self.tokenizer, options.policy, table, options.compress) for text in texts]
+        return self._batch(numbered, table) | {"rules": [rule for rule, _, _ in texts]}
 
     def _batch(self, rows, table: FlagTable | None) -> dict[str, Tensor]:
         for i, row in enumerate(rows):

@@ -168,5 +168,5 @@ def matrix_of(tracker: Tracker, token_ids: list[int], gold: bool = False) -> Sta
         panels[literal] = (None if len(tokens) == len(tracker.input_ids) else tokens,
                            tuple(state.states[i] for state in states))
     return StateMatrix(tracker.rule, tuple(map(pieces.shown, tracker.input_ids)),
-                       ("ε", *map(pieces.shown, token_ids)), tracker.run(token_ids, gold), tracker.groups,
+                       ("ε", *map(pieces.shown, token_ids)), tracker.columns(states, gold), tracker.groups,
                        tracker.table, entries, panels)

@@ -173,12 +173,15 @@ class Tracker:
         return states
 
     def run(self, token_ids, gold: bool = False) -> np.ndarray:
-        """The flag ids of every group after every prefix of the tokens: (T + 1, G).
+        """The flag ids of every group after every prefix of the tokens: (T + 1, G)."""
+        return self.columns(self.states(token_ids), gold)
 
-        `gold`: the tokens are a training target.  What they do not obey has no alignment with them and gets N
+    def columns(self, states: list[State], gold: bool = False) -> np.ndarray:
+        """The flag ids of every group in each of the states: (T + 1, G).
+
+        `gold`: the states are those of a training target.  What it does not obey has no alignment with it and gets N
         (section 2.4): the literals of every clause of the rule that the target leaves unsatisfied.
         """
-        states = self.states(token_ids)
         unaligned = self.unaligned(states[-1]) if gold else frozenset()
         columns = ([self._flags(state.states, unaligned) for state in states] if unaligned
                    else [state.flag_ids for state in states])

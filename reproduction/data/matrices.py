@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,21 +19,12 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from nretm.text import Policy
-from nretm.tracking import FlagTable, Tracker
+from nretm.tracking import FlagTable, Row, number_row
 from reproduction.data.example import Example
+from reproduction.files import folder_written_whole
 
 SHARD = 2_000  # examples
 FORMAT = 1  # raise it when the files or what they mean change
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """One example in numbers."""
-
-    input_ids: np.ndarray  # (S,)
-    labels: np.ndarray  # (T,)
-    columns: np.ndarray  # (T + 1, G) flag numbers; column 0 is the empty prefix
-    groups: np.ndarray  # (S,)
 
 
 class Matrices(Sequence):
@@ -50,7 +38,7 @@ class Matrices(Sequence):
     def __len__(self) -> int:
         return int(self._starts[-1])
 
-    def __getitem__(self, number: int) -> Prepared:
+    def __getitem__(self, number: int) -> Row:
         if not -len(self) <= number < len(self):
             raise IndexError(f"no example {number} among {len(self)}")
         number %= len(self)
@@ -74,10 +62,10 @@ class _Shard:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def __getitem__(self, number: int) -> Prepared:
+    def __getitem__(self, number: int) -> Row:
         inputs, labels, cells = (slice(start[number], start[number + 1]) for start in self.starts)
         columns = self.numbers[self.columns[cells]].reshape(-1, self.sizes[number, 2])  # (T + 1, G)
-        return Prepared(self.inputs[inputs], self.labels[labels], columns, self.groups[inputs])
+        return Row(self.inputs[inputs], self.labels[labels], columns, self.groups[inputs])
 
 
 def state_matrices(examples: Sequence[Example], tokenizer, folder: str | Path, policy: Policy = Policy(),
@@ -109,8 +97,8 @@ def fingerprint(examples: Sequence[Example], tokenizer, policy: Policy, shard: i
     digest = hashlib.sha256(f"{FORMAT} {shard} {policy.words} {policy.separator} {sorted(policy.stop_words)}".encode())
     backend = getattr(tokenizer, "backend_tokenizer", None)
     digest.update((backend.to_str() if backend else repr(sorted(tokenizer.get_vocab().items()))).encode())
-    for one in examples:
-        digest.update(repr((one.source, str(one.rule), _forms(one), one.target)).encode())
+    for example in examples:
+        digest.update(repr((example.source, str(example.rule), _forms(example), example.target)).encode())
     return digest.hexdigest()[:16]
 
 
@@ -121,31 +109,18 @@ def _forms(example: Example) -> list[tuple[str, ...]]:
 
 def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy) -> int:
     """Write one folder aside, move it into place, and say how many examples it has."""
-    table, sizes, inputs, labels, columns, groups = FlagTable(), [], [], [], [], []
-    for one in examples:
-        tracker = Tracker(one.rule, tokenizer, source=one.source, policy=policy, table=table)
-        target = tokenizer(text_target=one.target)["input_ids"]
-        cells = tracker.run(target, gold=True)  # (T + 1, G)
-        sizes.append((len(tracker.input_ids), len(target), cells.shape[1]))
-        inputs.append(np.array(tracker.input_ids, np.int32))
-        labels.append(np.array(target, np.int32))
-        columns.append(cells.ravel())
-        groups.append(tracker.groups)
+    table = FlagTable()
+    rows = [number_row(e.rule, e.source, e.target, tokenizer, policy, table) for e in examples]
+    sizes = [(len(row.input_ids), len(row.labels), row.columns.shape[1]) for row in rows]
     small = np.uint16 if len(table) <= np.iinfo(np.uint16).max else np.int32
-    aside = place.with_name(f"{place.name}.{os.getpid()}.part")
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir()
-    np.save(aside / "sizes.npy", np.array(sizes, np.int64).reshape(-1, 3))
-    for name, arrays, kind in (("inputs", inputs, np.int32), ("labels", labels, np.int32),
-                               ("columns", columns, small), ("groups", groups, np.uint16)):
-        np.save(aside / f"{name}.npy", np.concatenate(arrays).astype(kind))
-    (aside / "flags.json").write_text(json.dumps(table.strings), encoding="utf-8")
-    try:
-        os.replace(aside, place)
-    except OSError:  # another run made it meanwhile
-        if not place.exists():
-            raise
-        shutil.rmtree(aside)
+    arrays = {"inputs": ([row.input_ids for row in rows], np.int32), "labels": ([row.labels for row in rows], np.int32),
+              "columns": ([row.columns.ravel() for row in rows], small),
+              "groups": ([row.groups for row in rows], np.uint16)}
+    with folder_written_whole(place) as folder:
+        np.save(folder / "sizes.npy", np.array(sizes, np.int64).reshape(-1, 3))
+        for name, (parts, kind) in arrays.items():
+            np.save(folder / f"{name}.npy", np.concatenate(parts).astype(kind))
+        (folder / "flags.json").write_text(json.dumps(table.strings), encoding="utf-8")
     return len(examples)
 
 

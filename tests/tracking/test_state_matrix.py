@@ -26,6 +26,13 @@ def test_rows_are_input_tokens_and_columns_are_steps_from_the_empty_prefix_on(ma
         assert list(matrix.strings[:, t]) == state.flags
 
 
+def test_an_output_is_tracked_once(monkeypatch):
+    steps, step = [], Tracker.step
+    monkeypatch.setattr(Tracker, "step", lambda *args: steps.append(args[2]) or step(*args))
+    made = state_matrix(RULE, TEXT, tokenizer("wordlevel"), gold=True)
+    assert len(steps) == len(made.outputs) - 1
+
+
 def test_numbers_strings_and_frame_say_the_same(matrix):
     strings = np.array(matrix.table.strings, dtype=object)
     assert (strings[matrix.ids] == matrix.strings).all() and matrix.table.strings[0] == "" and 0 not in matrix.ids
