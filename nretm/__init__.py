@@ -32,15 +32,15 @@ from nretm.tracking import FlagTable, State, StateMatrix, Tracker, state_matrix
 from nretm.version import __version__
 
 if TYPE_CHECKING:  # what __getattr__ loads, for type checkers
-    from nretm.modeling import Collator, RuleBroken, equip, freeze, load, save
+    from nretm.modeling import Collator, HardWord, RuleBroken, Written, equip, freeze, load, save, write
 
-_NEURAL = ("Collator", "RuleBroken", "equip", "freeze", "load", "save")
+_NEURAL = ("Collator", "HardWord", "RuleBroken", "Written", "equip", "freeze", "load", "save", "write")
 
 __all__ = [
-    "And", "Collator", "Copy", "Count", "FlagTable", "InSen", "Len", "Not", "Or", "Order", "Phrase", "Policy",
-    "Predicate", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence", "State", "StateMatrix", "StopWordCount",
-    "Tracker", "TranslatedOnce", "Verdict", "check", "equip", "freeze", "inflected", "load", "parse", "predicate",
-    "save", "state_matrix",
+    "And", "Collator", "Copy", "Count", "FlagTable", "HardWord", "InSen", "Len", "Not", "Or", "Order", "Phrase",
+    "Policy", "Predicate", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence", "State", "StateMatrix", "StopWordCount",
+    "Tracker", "TranslatedOnce", "Verdict", "Written", "check", "equip", "freeze", "inflected", "load", "parse",
+    "predicate", "save", "state_matrix", "write",
 ]
 
 

@@ -15,16 +15,21 @@ from torch import Tensor
 from nretm.modeling.cross_attention import StateTensors
 from nretm.modeling.state_encoder import encode, flag_tokens
 from nretm.rules.checker import Verdict, check
-from nretm.rules.formula import Not
-from nretm.rules.parser import as_rule
+from nretm.rules.formula import Not, Rule
+from nretm.rules.parser import RuleSyntaxError, as_rule
 from nretm.tracking.flags import FlagTable
 from nretm.tracking.tracker import State, Tracker
 
 POSITIONS = 1024  # hashed before the table of numbers has to grow
+SHOWN = 3  # outputs that a warning describes
 
 
 class RuleBroken(UserWarning):
     """An output does not obey its rule."""
+
+
+class HardWord(UserWarning):
+    """A phrase of a rule has a word that the model cannot write, or can hardly have seen."""
 
 
 class Prefix(NamedTuple):
@@ -46,13 +51,15 @@ class Session:
         must_fit(input_ids.shape[1], getattr(model.config, "max_position_embeddings", None), "The input")
         options, self.model, self.table, self.trackers = model.nretm.options, model, FlagTable(), []
         self.policy, self.vocabulary = options.policy, len(options.tokenizer)
+        rules = read_rules(rules)
         for row, (rule, ids) in enumerate(zip(rules, input_ids.tolist(), strict=True)):
             try:
                 self.trackers.append(rule if rule is None else Tracker.for_input(
                     rule, ids, options.tokenizer, options.policy, self.table, options.compress))
-                _must_be_reachable(rule, longest)
+                _must_be_possible(rule, longest)
             except ValueError as error:
-                raise ValueError(f"Row {row}: {error}") from error
+                raise ValueError(f"Row {row}: {error}") from None
+        name_hard_words(rules, options.tokenizer)
         device = model.device
         self.size = max(len(tracker.layout.entries) for tracker in self.trackers if tracker is not None)  # G
         groups = [np.zeros(input_ids.shape[1], int) if t is None else t.groups for t in self.trackers]
@@ -150,17 +157,78 @@ def must_fit(length: int, limit: int | None, what: str) -> None:
         raise ValueError(f"{what} is {length} tokens long, the model takes {limit}: shorten it.")
 
 
-def _must_be_reachable(rule, longest: int) -> None:
-    for literal in () if rule is None else as_rule(rule).literals:
+def read_rules(rules: list[Rule | str | None]) -> list[Rule | None]:
+    """The rules of a batch; one that cannot be read is named by its row."""
+    read = []
+    for row, rule in enumerate(rules):
+        try:
+            read.append(None if rule is None else as_rule(rule))
+        except RuleSyntaxError as error:
+            raise RuleSyntaxError(f"Row {row}: {error.problem}", error.text, error.position) from None
+    return read
+
+
+def _must_be_possible(rule: Rule | None, longest: int) -> None:
+    if rule is None:
+        return
+    if contradictions := rule.contradictions():
+        raise ValueError(f"no text can obey {rule}: {'; '.join(contradictions)}.")
+    for literal in rule.literals:
         if not isinstance(literal, Not) and (literal.k or 0) > longest:
             raise ValueError(f"{literal} speaks of a sentence that {longest} tokens cannot reach: "
                              "raise max_new_tokens.")
 
 
+def name_hard_words(rules: list[Rule | None], tokenizer) -> None:
+    """Warn of phrases that the tokenizer cannot spell, or spells by the letter: the model has hardly seen those."""
+    literals = dict.fromkeys(literal for rule in rules if rule is not None for literal in rule.literals)
+    phrases = dict.fromkeys(str(phrase) for literal in literals if not isinstance(literal, Not)
+                            for phrase in literal.arguments if isinstance(phrase, str))
+    words = [word for phrase in phrases for word in phrase.split()]
+    unknown = [word for word in words if tokenizer.unk_token_id in _spelled(tokenizer, word)]
+    if unknown:
+        warnings.warn(f"The tokenizer cannot spell these words, so the model cannot write them: {_listed(unknown)}.",
+                      HardWord, stacklevel=4)
+    by_letter = [word for word in words if word not in unknown and _by_letter(tokenizer, word)]
+    lower = [word.lower() for word in by_letter if not _by_letter(tokenizer, word.lower())]
+    if by_letter:
+        hint = f" It knows {_listed(lower)}; case does not matter in rules." if lower else ""
+        warnings.warn("The tokenizer spells these words letter by letter, so the model has hardly seen them and may "
+                      f"not write them: {_listed(by_letter)}.{hint}", HardWord, stacklevel=4)
+
+
+def _spelled(tokenizer, word: str) -> list[int]:
+    return tokenizer(f" {word}", add_special_tokens=False)["input_ids"]
+
+
+def _by_letter(tokenizer, word: str) -> bool:
+    """Whether a word of three letters or more has a token for each; not if every word has, as in byte models.
+
+    Only in scripts with upper and lower case: in others a letter may well be a word."""
+    cased = word.isalpha() and word.lower() != word.upper()
+    return cased and len(_spelled(tokenizer, word)) >= len(word) > 2 and len(_spelled(tokenizer, "the")) < 3
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(map(repr, dict.fromkeys(words)))
+
+
+def known_spelling(rule: Rule, tokenizer) -> str:
+    """The input expression with words in lower case where the tokenizer knows them only so.
+
+    Case does not matter to a rule, but the encoder reads other tokens for `Planted Seeds` than for `planted seeds`."""
+    def spelled(word: str) -> str:
+        return word.lower() if _by_letter(tokenizer, word) and not _by_letter(tokenizer, word.lower()) else word
+
+    return "".join(text if literal is None else " ".join(map(spelled, text.split(" ")))
+                   for text, literal in rule.fragments())
+
+
 def report(verdicts: list[Verdict | None]) -> None:
-    """Say which outputs break their rules; generation goes on regardless."""
-    broken = [i for i, verdict in enumerate(verdicts) if verdict is not None and not verdict.satisfied]
+    """Say which outputs break their rules, and how; generation goes on regardless."""
+    broken = {i: verdict for i, verdict in enumerate(verdicts) if verdict is not None and not verdict.satisfied}
     if broken:
-        shown = ", ".join(map(str, broken[:10])) + ", …" * (len(broken) > 10)
-        warnings.warn(f"{len(broken)} of {len(verdicts)} outputs do not obey their rule (rows {shown}); "
-                      "model.nretm.verdicts says which predicates", RuleBroken, stacklevel=3)
+        shown = "; ".join(f"row {i}: {verdict.why()}" for i, verdict in list(broken.items())[:SHOWN])
+        more = f"; and {len(broken) - SHOWN} more" if len(broken) > SHOWN else ""
+        warnings.warn(f"{len(broken)} of {len(verdicts)} outputs do not obey their rule ({shown}{more}); "
+                      "model.nretm.verdicts has them all.", RuleBroken, stacklevel=3)

@@ -1,5 +1,6 @@
 """Rules in predicate logic: what they are, how they are read, and whether a finished text obeys one (section 2.1)."""
 
+from nretm.rules.arguments import Count, Phrase, Sentence
 from nretm.rules.checker import Text, Verdict, check
 from nretm.rules.formula import And, Not, Or, Rule, negation, predicate_of
 from nretm.rules.inflection import inflected, inflections
@@ -7,13 +8,10 @@ from nretm.rules.parser import RuleSyntaxError, as_rule, parse
 from nretm.rules.predicates import (
     MOST_OVER,
     Copy,
-    Count,
     InSen,
     Len,
     Order,
-    Phrase,
     Predicate,
-    Sentence,
     StopWordCount,
     TranslatedOnce,
     predicate,

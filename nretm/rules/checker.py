@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from nretm.rules.formula import And, Not, Or, Rule
+from nretm.rules.formula import And, Not, Or, Rule, predicate_of
 from nretm.rules.parser import as_rule
 from nretm.text.policy import Policy, fold
 
@@ -61,13 +61,24 @@ class Text:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a text obeys a rule, as a whole and literal by literal (a negated predicate is a literal)."""
+    """Whether a text obeys a rule, as a whole and literal by literal (a negated predicate is a literal).
+
+    found   what the text has in the place of each literal, in a few words: "9 words" for Len(2, 14)
+    broken  the literals that the rule fails on; an alternative is not among them where another one holds
+    """
 
     satisfied: bool
     by_predicate: dict[Rule, bool]
+    found: dict[Rule, str] = field(repr=False)
+    broken: tuple[Rule, ...] = field(repr=False)
 
     def __bool__(self) -> bool:
         return self.satisfied
+
+    def why(self) -> str:
+        """What is broken and what was found instead; empty if nothing is."""
+        return ", ".join(f"{literal} ({self.found[literal]})" if self.found[literal] else str(literal)
+                         for literal in self.broken)
 
 
 def check(rule: Rule | str, text: str, tolerance: int = 0, policy: Policy | None = None) -> Verdict:
@@ -83,14 +94,18 @@ def check(rule: Rule | str, text: str, tolerance: int = 0, policy: Policy | None
     read = Text(text, policy or Policy())
     by_predicate = {literal: not literal.rule.holds(read) if isinstance(literal, Not)
                     else literal.holds(read, tolerance) for literal in rule.literals}
-    return Verdict(_value(rule.nnf(), by_predicate), by_predicate)
+    found = {literal: predicate_of(literal).found(read) for literal in rule.literals}
+    broken = tuple(dict.fromkeys(_broken(rule.nnf(), by_predicate)))
+    return Verdict(not broken, by_predicate, found, broken)
 
 
-def _value(nnf: Rule, by_predicate: dict[Rule, bool]) -> bool:
+def _broken(nnf: Rule, by_predicate: dict[Rule, bool]) -> list[Rule]:
+    """The literals that a rule fails on; none if it holds."""
     match nnf:
         case And():
-            return all(_value(part, by_predicate) for part in nnf.parts)
+            return [literal for part in nnf.parts for literal in _broken(part, by_predicate)]
         case Or():
-            return any(_value(part, by_predicate) for part in nnf.parts)
+            parts = [_broken(part, by_predicate) for part in nnf.parts]
+            return [literal for part in parts for literal in part] if all(parts) else []
         case _:
-            return by_predicate[nnf]
+            return [] if by_predicate[nnf] else [nnf]

@@ -35,6 +35,9 @@ class Rule:
     def __str__(self) -> str:
         return "".join(text for text, _ in self.fragments())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def fragments(self, positive: bool = True) -> Iterator[tuple[str, Rule | None]]:
         """The input expression in fragments; a phrase comes with the literal whose variable it is (section 2.3).
 
@@ -57,9 +60,15 @@ class Rule:
 
     def contradictions(self) -> list[str]:
         """What can be seen at once to be impossible, in words; an empty list proves nothing."""
-        clauses = self.cnf()
+        try:
+            clauses = self.cnf()
+        except ValueError:  # too many clauses to look at
+            return []
         units = [clause[0] for clause in clauses if len(clause) == 1]
         found = [why for a, b in itertools.combinations(units, 2) if (why := _conflict(a, b))]
+        if not found:  # no two of them conflict: look at them all together
+            wanted = [unit for unit in units if not isinstance(unit, Not)]
+            found = [why for unit in wanted if (why := unit.excludes_together(wanted))]
         for clause in clauses:
             whys = [next(filter(None, (_conflict(unit, literal) for unit in units)), None) for literal in clause]
             if len(clause) > 1 and all(whys):
@@ -68,7 +77,7 @@ class Rule:
         return list(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Joined(Rule):
     """A conjunction or disjunction; nested ones of the same kind are flattened, so `(a & b) & c == a & b & c`."""
 
@@ -109,7 +118,7 @@ class Or(_Joined):
     sign = " || "
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Not(Rule):
     """Its rule does not hold.  The paper prints it as `(not InSen(tenacity, 3))`."""
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import difflib
 import re
 
+from nretm.rules.arguments import KINDS, Phrase
 from nretm.rules.formula import MAX_DEPTH, And, Not, Or, Rule
-from nretm.rules.predicates import KINDS, REGISTRY, Phrase, Predicate
+from nretm.rules.predicates import REGISTRY, Predicate
 
 MAX_LENGTH = 100_000  # characters; longer input is a file given by mistake
 

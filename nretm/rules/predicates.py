@@ -19,49 +19,14 @@ stop words and sentence ends are tried anyway, and a word that is begun is finis
 from __future__ import annotations
 
 import inspect
-import unicodedata
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
+from nretm.rules.arguments import KINDS, Count, Phrase, Sentence, tidy, written
 from nretm.rules.formula import Not, Rule
-from nretm.text.policy import Policy
+from nretm.text.policy import WORD_POLICIES, Policy
 
 MOST_OVER = 9  # the value of Len and StopWordCount counts down to zero and, where a sentence runs over, to -MOST_OVER
-LARGEST = 99_999  # sentence indexes and counts beyond this are typing errors
-
-
-class Phrase(str):
-    """Kind of argument: a word or phrase."""
-
-    article = "a word or phrase"
-
-    @staticmethod
-    def problem(value: object) -> str | None:
-        if not isinstance(value, str):
-            return f"must be a word or phrase, not {value!r}"
-        return None if value.strip() else "must not be empty"
-
-
-class _Number(int):
-    @classmethod
-    def problem(cls, value: object) -> str | None:
-        if not isinstance(value, int) or isinstance(value, bool):
-            return f"must be {cls.article}, not {value!r}"
-        if value > LARGEST:
-            return f"must be at most {LARGEST}"
-        return cls.too_small if value < cls.least else None
-
-
-class Sentence(_Number):
-    """Kind of argument: the number of a sentence, counted from 1."""
-
-    article, least, too_small = "a sentence number", 1, "is out of range: sentences are numbered from 1"
-
-
-class Count(_Number):
-    """Kind of argument: how many."""
-
-    article, least, too_small = "a whole number", 0, "must not be negative"
 
 
 class Need(NamedTuple):
@@ -75,7 +40,6 @@ class Need(NamedTuple):
     texts: tuple[str, ...] = ()
 
 
-KINDS = {"Phrase": Phrase, "Sentence": Sentence, "Count": Count}
 REGISTRY: dict[str, type[Predicate]] = {}  # lower-case name -> class
 
 
@@ -112,8 +76,20 @@ class Predicate(Rule):
     def holds(self, text, tolerance: int = 0) -> bool:
         raise NotImplementedError
 
+    def found(self, text) -> str:
+        """What a finished text has in its place, in a few words: it follows the predicate where that is broken."""
+        return ""
+
+    def least_words(self) -> int:
+        """How many words its sentence (or the whole output, if it speaks of none) has at least where it holds."""
+        return 0
+
     def excludes(self, other: Predicate) -> str | None:
         """Why this predicate and another one cannot both hold, if that is plain to see."""
+        return None
+
+    def excludes_together(self, others: list[Predicate]) -> str | None:
+        """Why it cannot hold if all of the others do, of which no two exclude each other."""
         return None
 
     @classmethod
@@ -133,7 +109,7 @@ class Predicate(Rule):
             if problem := kind.problem(value):
                 raise ValueError(f"{self.name}: {f.name} {problem}")
             if kind is Phrase:
-                object.__setattr__(self, f.name, tidy(value))
+                object.__setattr__(self, f.name, Phrase(tidy(value)))
 
     def fragments(self, positive=True):
         yield f"{self.name}(", None
@@ -143,20 +119,6 @@ class Predicate(Rule):
             literal = self if positive else Not(self)
             yield written(argument), literal if isinstance(argument, str) else None
         yield ")", None
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def tidy(phrase: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(phrase.split()))
-
-
-def written(argument: str | int) -> str:
-    """An argument as the parser reads it back: quoted only where it must be."""
-    if isinstance(argument, str) and (set(argument) & set(',()"“”') or argument[0] == "'"):
-        return '"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return str(argument)
 
 
 def predicate(cls: type) -> type[Predicate]:
@@ -242,8 +204,11 @@ class InSen(Predicate):
     def holds(self, text, tolerance=0):
         return bool(text.mentions(self.w, self.k))
 
-    def excludes(self, other):
-        return _too_long(self, other) if isinstance(other, Len) and other.k in (None, self.k) else None
+    def found(self, text):
+        return _places(text, self.w)
+
+    def least_words(self):
+        return _fewest_words(self.w)
 
 
 @predicate
@@ -276,6 +241,10 @@ class Order(Predicate):
             m.sentence > first.sentence or (m.sentence == first.sentence and m.begin >= first.end)
             for m in text.mentions(self.b))
 
+    def found(self, text):
+        missing = [phrase for phrase in (self.a, self.b) if not text.mentions(phrase)]
+        return f"{' and '.join(missing)} not mentioned" if missing else f"{self.b} not mentioned after {self.a}"
+
 
 @predicate
 class Copy(Predicate):
@@ -307,8 +276,11 @@ class Copy(Predicate):
     def holds(self, text, tolerance=0):
         return any(text.mentions(form) for form in (self.w, *self.forms))
 
-    def excludes(self, other):
-        return _too_long(self, other) if isinstance(other, Len) and other.k is None and not self.forms else None
+    def found(self, text):
+        return _places(text, self.w, *self.forms)
+
+    def least_words(self):
+        return min(map(_fewest_words, (self.w, *self.forms)))
 
 
 @predicate
@@ -330,6 +302,9 @@ class TranslatedOnce(Predicate):
 
     def holds(self, text, tolerance=0):
         return len(text.sentences) >= self.k
+
+    def found(self, text):
+        return _number(len(text.sentences), "sentence")
 
 
 class _Counted(Predicate):
@@ -371,10 +346,30 @@ class _Counted(Predicate):
             return Need(self.n + (_sentences_before(self.k, at) if self.k else 0))
         return Need(max(self.n - count, 0))
 
-    def _in_same_place(self, other) -> str | None:
+    def least_words(self):
+        return self.n
+
+    def excludes(self, other):
         if type(other) is type(self) and other.k == self.k and other.n != self.n:
             return f"{self} and {other} exclude each other"
         return None
+
+    def excludes_together(self, others):
+        """A count over the whole output against what is asked of its sentences."""
+        if self.k is not None:
+            return None
+        largest: dict[int, Predicate] = {}  # for each sentence the predicate that asks for most words
+        for other in others:
+            if other.k is not None and self._counts_words_of(other):
+                largest[other.k] = max(largest.get(other.k, other), other, key=lambda p: p.least_words())
+        total = sum(p.least_words() for p in largest.values())
+        if total > self.n:
+            return f"{' and '.join(map(str, largest.values()))} need {total} {self.what}s together, more than {self}"
+        return None
+
+    def _counts_words_of(self, other: Predicate) -> bool:
+        """Whether the least words of the other predicate are among those that this one counts."""
+        return type(other) is type(self)
 
 
 @predicate
@@ -383,6 +378,7 @@ class Len(_Counted):
 
     k: Sentence = None
     n: Count = None
+    what = "word"
 
     def so_far(self, at):
         return at.words_in(self.k)
@@ -391,10 +387,19 @@ class Len(_Counted):
         count = text.length(self.k)
         return count is not None and abs(count - self.n) <= tolerance
 
+    def found(self, text):
+        return _number(text.length(self.k), self.what)
+
     def excludes(self, other):
+        words = other.least_words()
+        if words > self.n and type(other) is not Len and self.k in (None, other.k):
+            return f"{other} needs {_number(words, 'word')}, more than the {self.n} of {self}"
         if isinstance(other, Len) and self.k is None and other.k is not None and other.n > self.n:
             return f"{other} asks for a sentence longer than the whole output of {self}"
-        return self._in_same_place(other)
+        return super().excludes(other)
+
+    def _counts_words_of(self, other):
+        return True
 
 
 @predicate
@@ -403,6 +408,7 @@ class StopWordCount(_Counted):
 
     k: Sentence = None
     n: Count = None
+    what = "stop word"
 
     def so_far(self, at):
         return at.stops_in(self.k)
@@ -411,10 +417,8 @@ class StopWordCount(_Counted):
         count = text.stop_count(self.k)
         return count is not None and abs(count - self.n) <= tolerance
 
-    def excludes(self, other):
-        if isinstance(other, Len) and other.k in (None, self.k) and other.n < self.n:
-            return f"{self} asks for more stop words than {other} leaves words"
-        return self._in_same_place(other)
+    def found(self, text):
+        return _number(text.stop_count(self.k), self.what)
 
 
 def _sentences_before(k: int, at) -> int:
@@ -422,8 +426,15 @@ def _sentences_before(k: int, at) -> int:
     return max(k - max(at.sentence, 1), 0)
 
 
-def _too_long(mention, length: Len) -> str | None:
-    words = min(map(len, Policy().phrase(mention.w)))
-    if words > length.n:
-        return f"{mention} needs {words} words, more than the {length.n} of {length}"
-    return None
+def _fewest_words(phrase: str) -> int:
+    """How many words a mention takes at least, whatever the word policy."""
+    return min(len(cut(phrase)) for cut in WORD_POLICIES.values())
+
+
+def _number(count: int | None, what: str) -> str:
+    return "no such sentence" if count is None else f"{count} {what}{'s' * (count != 1)}"
+
+
+def _places(text, *phrases: str) -> str:
+    sentences = sorted({mention.sentence for phrase in phrases for mention in text.mentions(phrase)})
+    return f"in sentence {' and '.join(map(str, sentences))}" if sentences else "not mentioned"

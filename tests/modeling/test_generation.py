@@ -2,14 +2,18 @@
 
 import warnings
 
+import kinds
 import pytest
 import tiny
 import torch
+from transformers import AutoTokenizer
 
-from nretm.modeling.generation import RuleBroken, Session
+from nretm.modeling.generation import HardWord, RuleBroken, Session, known_spelling, name_hard_words
 from nretm.modeling.state_encoder import flag_tokens
+from nretm.rules.parser import RuleSyntaxError, parse
 from nretm.text.policy import Policy
 from nretm.tracking.tracker import Tracker
+from reproduction.files import BASES_FOLDER
 
 SEARCHES = {
     "greedy": {},
@@ -156,7 +160,8 @@ def test_verdicts_and_the_warning():
     model = tiny.equipped("T5")
     rules = [tiny.RULES[0], None, "not Copy(zebra)"]
     inputs = tiny.inputs([rule or "" for rule in rules])
-    with pytest.warns(RuleBroken, match=r"2 of 6 outputs do not obey their rule \(rows 0, 1\)"):
+    with pytest.warns(RuleBroken, match=r"2 of 6 outputs do not obey their rule \(row 0: InSen\(apple, 2\) \(not "
+                                        r"mentioned\), .*; row 1: .*\); model.nretm.verdicts"):
         model.generate(**inputs, rules=rules, num_beams=2, num_return_sequences=2, max_new_tokens=16)
     verdicts = model.nretm.verdicts
     assert len(verdicts) == 6 and verdicts[2] is None and verdicts[3] is None
@@ -173,6 +178,9 @@ def test_bad_input():
         generate(model, rules=tiny.RULES[:2])
     with pytest.raises(ValueError, match="Row 1: .*does not end with the rule's input expression"):
         generate(model, rules=[tiny.RULES[0], "Copy(car)", None])
+    with pytest.raises(ValueError, match="Row 0: no text can obey .*: Len.1, 3. and Len.2, 3. need 6 words together"):
+        impossible = "Len(1, 3) & Len(2, 3) & Len(4)"
+        model.generate(**tiny.inputs([impossible], [""]), rules=[impossible], max_new_tokens=5)
     with pytest.raises(ValueError, match="Row 0: .*sentence that 5 tokens cannot reach"):
         model.generate(**tiny.inputs(["InSen(car, 9)"], [""]), rules=["InSen(car, 9)"], max_new_tokens=5)
     with pytest.raises(ValueError, match="sentence that 20 tokens"):  # transformers' default length
@@ -182,6 +190,29 @@ def test_bad_input():
         model.generate(**tiny.inputs(["Copy(car)"], long), rules=["Copy(car)"])
     with pytest.raises(ValueError, match="Rules need input_ids"):
         model.generate(inputs_embeds=torch.zeros(1, 4, 32), rules=["Copy(car)"])
+
+
+def test_a_rule_that_cannot_be_read_is_the_parsers_sentence_with_its_row():
+    with pytest.raises(RuleSyntaxError) as raised:
+        generate(tiny.equipped("T5"), rules=[None, "Copy(stone) & Lem(3)", None])
+    error = raised.value
+    assert str(error).startswith("Row 1: unknown predicate 'Lem': did you mean Len?")
+    assert str(error).endswith("  Copy(stone) & Lem(3)\n" + " " * 16 + "^")
+    assert error.__cause__ is None and error.__suppress_context__  # no traceback of the parser above it
+
+
+def test_words_that_the_model_cannot_write_are_named():
+    words = kinds.tokenizer("wordlevel")
+    with pytest.warns(HardWord, match="cannot spell these words, so the model cannot write them: 'zebra'"):
+        name_hard_words([parse("Copy(the zebra) & not Copy(gnu)"), None], words)
+    letters = AutoTokenizer.from_pretrained(BASES_FOLDER / "t5-base")
+    with pytest.warns(HardWord, match="'zebra', 'Planted', 'Seeds'. It knows 'planted', 'seeds'; case does not"):
+        name_hard_words([parse("InSen(zebra, 1) & InSen(Planted Seeds, 2)")], letters)
+    assert known_spelling(parse("InSen(Planted Seeds, 2) & Copy(Zebra)"), letters) == \
+        "InSen(planted seeds, 2) & Copy(Zebra)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        name_hard_words([parse("InSen(planted seeds, 2) & Copy(to)")], letters)
 
 
 def test_documents_end_with_the_language_code():

@@ -27,6 +27,16 @@ def test_by_predicate_speaks_of_literals():
     assert not verdict.satisfied
 
 
+def test_why_names_what_is_broken_and_what_was_found():
+    rule = InSen("Big Dog", 1) & (Len(1, 9) | StopWordCount(1, 2)) & (Len(2, 9) | Len(5, 9)) & ~Copy("snow") & Copy("x")
+    assert check(rule, TEXT).why() == ("InSen(Big Dog, 1) (in sentence 2), Len(2, 9) (8 words), Len(5, 9) (no such "
+                                       "sentence), not Copy(snow) (in sentence 3), Copy(x) (not mentioned)")
+    assert check("Order(dog, car) & Order(snow, x) & translateOnce(4) & StopWordCount(4)", TEXT).why() == (
+        "Order(dog, car) (car not mentioned after dog), Order(snow, x) (x not mentioned), translateOnce(4) "
+        "(3 sentences), StopWordCount(4) (7 stop words)")
+    assert check("Copy(car) || Len(1, 9)", TEXT).why() == ""
+
+
 def test_tolerance_loosens_counts_and_nothing_else():
     for off, tolerances in {0: (0, 1, 2), 1: (1, 2), 2: (2,), 3: ()}.items():
         for sign in (-1, 1):

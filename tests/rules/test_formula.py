@@ -53,11 +53,18 @@ def test_nested_conjunctions_are_flat():
     ("InSen(a b c, 2) & Len(2, 2)", ["InSen(a b c, 2) needs 3 words, more than the 2 of Len(2, 2)"]),
     ("Copy(a b c) & Len(2)", ["Copy(a b c) needs 3 words, more than the 2 of Len(2)"]),
     ("Len(3) & Len(1, 4)", ["Len(1, 4) asks for a sentence longer than the whole output of Len(3)"]),
-    ("StopWordCount(1, 4) & Len(1, 3)", ["StopWordCount(1, 4) asks for more stop words than Len(1, 3) leaves words"]),
+    ("StopWordCount(1, 4) & Len(1, 3)", ["StopWordCount(1, 4) needs 4 words, more than the 3 of Len(1, 3)"]),
     ("(Len(2, 5) || Len(2, 6)) & Len(2, 7)", [
         "every alternative of (Len(2, 5) || Len(2, 6)) is ruled out: Len(2, 7) and Len(2, 5) exclude each other; "
         "Len(2, 7) and Len(2, 6) exclude each other"]),
     ("not (Copy(a) || not Copy(a))", ["not Copy(a) and Copy(a) exclude each other"]),
+    ("Len(1, 3) & Len(2, 3) & Len(4)", ["Len(1, 3) and Len(2, 3) need 6 words together, more than Len(4)"]),
+    ("InSen(a b c, 1) & StopWordCount(2, 2) & Len(4)", [
+        "InSen(a b c, 1) and StopWordCount(2, 2) need 5 words together, more than Len(4)"]),
+    ("StopWordCount(1, 3) & StopWordCount(2, 1) & StopWordCount(3)", [
+        "StopWordCount(1, 3) and StopWordCount(2, 1) need 4 stop words together, more than StopWordCount(3)"]),
+    ("Copy(Car) & not Copy(car)", ["Copy(Car) and not Copy(car) exclude each other"]),
+    ("Len(1, 3) & Len(2, 3) & Len(6)", []), ("InSen(a b, 1) & InSen(c d, 1) & Len(3)", []),
     ("Len(2, 5) & Len(3, 7)", []), ("Len(2, 5) || Len(2, 7)", []), ("InSen(a, 1) & not InSen(a, 2)", []),
     ("InSen(a b c, 2) & Len(3, 2)", [])])
 def test_contradictions_are_reported_in_words(text, words):

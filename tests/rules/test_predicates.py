@@ -100,6 +100,30 @@ def test_a_predicate_without_arguments():
     del nretm.rules.predicates.REGISTRY["hasdigit"]
 
 
+def test_phrases_are_compared_without_regard_to_case():
+    @nretm.predicate
+    class Starts(Predicate):
+        w: Phrase
+        k: Sentence
+
+        def read(self, first, word, sentence, index):
+            return word if (sentence, index) == (self.k, 0) else first
+
+        def state(self, first, at):
+            return (2 if first == self.w else int(first is None and at.sentence == self.k)), None
+
+        def holds(self, text, tolerance=0):
+            return text.words(self.k)[:1] == [self.w]
+
+    rule = nretm.parse("Starts(One, 2)")
+    assert str(rule) == "Starts(One, 2)" and rule == Starts("one", 2) and hash(rule) == hash(Starts("ONE", 2))
+    assert states(rule, TEXT)[-1] == "2" and check(rule, TEXT).satisfied
+    assert not check("Starts(Tree, 2)", TEXT).satisfied
+    assert "one" in {rule.w} and rule.w in ("one",) and rule.w != "two" and rule.w != 1
+    assert check("InSen(One Tree, 2)", TEXT).satisfied and states("InSen(One Tree, 2)", TEXT)[-1] == "2"
+    del nretm.rules.predicates.REGISTRY["starts"]
+
+
 def test_what_cannot_be_registered():
     with pytest.raises(TypeError, match="derived from nretm.Predicate"):
         nretm.predicate(int)
