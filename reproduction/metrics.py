@@ -134,12 +134,12 @@ def constraint_coverage(concepts, outputs: Sequence[str], seen: Collection[str])
 
 def sentence_count(outputs: Sequence[str], wanted: int = 5, policy: Policy = POLICY) -> Score:
     """Share of outputs with the wanted number of sentences: a rule can be kept by a story that stops too early."""
-    return _share([len(policy.sentences(text)) == wanted for text in outputs])
+    return _share([len(policy.sentences_of(text)) == wanted for text in outputs])
 
 
 def sentence_aligned(documents: Sequence[str], outputs: Sequence[str], policy: Policy) -> Score:
     """SAR: documents translated into exactly as many sentences as they should have (Table 3)."""
-    return _share([len(policy.sentences(a)) == len(policy.sentences(b)) for a, b in _pairs(documents, outputs)])
+    return _share([len(policy.sentences_of(a)) == len(policy.sentences_of(b)) for a, b in _pairs(documents, outputs)])
 
 
 # ---- text (the field's libraries) --------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def document_bleu(references: Sequence[str], outputs: Sequence[str], policy: Pol
     """
     by_sentence, whole = [], []
     for ref, text in _pairs(references, outputs):
-        wanted, written = policy.sentences(ref), policy.sentences(text)
+        wanted, written = policy.sentences_of(ref), policy.sentences_of(text)
         padded = (written + [""] * len(wanted))[:len(wanted)]
         by_sentence.append(bleu(wanted, padded, tokenize).rows.sum(axis=0))
         whole.append(bleu([" ".join(wanted)], [" ".join(written)], tokenize).rows[0])
@@ -242,7 +242,7 @@ def _mentions(phrase: str, text: str, policy: Policy) -> bool:
 @lru_cache(maxsize=100_000)
 def _words(text: str) -> str:
     """NLTK's word_tokenize needs a download for its sentence splitter; our own splitter does its part here."""
-    return " ".join(word for sentence in POLICY.sentences(text) for word in treebank(sentence))
+    return " ".join(word for sentence in POLICY.sentences_of(text) for word in treebank(sentence))
 
 
 def _place(literal, rule) -> str:

@@ -15,8 +15,9 @@ WORDS = ("car cars snow snowy art artist start tree big dog the a of it was I Mr
          "\"Stop!\" said. end.) tree. snow! one? x.y stop.Then '' `` 's n't").split()
 PHRASES = ("car", "snow", "art", "tree", "big dog", "the car", "U.S.", "don't", "café", "well-known", "dog", "Snow",
            "a tree.", "Mr.", "中文")
+GAPS = [" ", " ", " ", " ", "", "  ", "\n", "\n\n"]
 texts = st.lists(st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.text(max_size=4)), max_size=25).flatmap(
-    lambda words: st.lists(st.sampled_from([" ", " ", " ", "", "  ", "\n"]), min_size=len(words), max_size=len(words))
+    lambda words: st.lists(st.sampled_from(GAPS), min_size=len(words), max_size=len(words))
     .map(lambda gaps: "".join(a + b for a, b in zip(words, gaps, strict=True))))
 phrases, indexes, counts = st.sampled_from(PHRASES), st.integers(1, 4), st.integers(0, 8)
 predicates = st.one_of(
@@ -26,4 +27,4 @@ predicates = st.one_of(
 rules = st.recursive(predicates, lambda inner: st.one_of(
     st.builds(lambda a, b: a & b, inner, inner), st.builds(lambda a, b: a | b, inner, inner), st.builds(Not, inner)),
     max_leaves=6)
-policies = st.sampled_from([Policy(), Policy(words="no-punctuation"), Policy(words="word-characters")])
+policies = st.sampled_from([Policy(), Policy(words="collie"), Policy(words="ifeval")])

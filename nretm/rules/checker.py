@@ -11,7 +11,7 @@ from functools import cached_property
 
 from nretm.rules.formula import And, Not, Or, Rule, predicate_of
 from nretm.rules.parser import as_rule
-from nretm.text.policy import Policy, fold
+from nretm.text.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Text:
 
     @cached_property
     def sentences(self) -> list[list[str]]:
-        return [[fold(word) for word in self.policy.words_of(s)] for s in self.policy.sentences(self.text)]
+        return [[self.policy.key(word) for word in self.policy.words_of(s)]
+                for s in self.policy.sentences_of(self.text)]
 
     def words(self, k: int | None = None) -> list[str]:
         """The words of sentence k (none if there is no such sentence), or of the whole text."""

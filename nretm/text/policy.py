@@ -1,16 +1,21 @@
 """Words and sentences: what `Len` counts and where sentence k begins (paper, sections 2.2 and 3.1).
 
-A `Policy` says how text is cut.  This module reads *finished* text; `reader.py` reads text as it grows and must agree.
+A `Policy` says how text is cut.  This module reads *finished* text; `tracking/growing_text.py` reads text as it grows
+and must agree.  Three ways to count words are exact: the paper's, COLLIE's and IFEval's (tests/text/test_peers.py holds
+them against the peers' own code).  A paragraph ends with an empty line, and so does a sentence that stands before one.
 """
 
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from nltk.tokenize.destructive import NLTKWordTokenizer
+from nltk.tokenize.punkt import PunktTokenizer
+from nltk.tokenize.regexp import RegexpTokenizer
 
 from nretm.text.stop_words import ENGLISH
 
@@ -26,7 +31,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]+|_+")
 # Most sentences are words, spaces and a full stop: NLTK's dozens of patterns have nothing else to find in them.
 _PLAIN = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)*[.!?]")
 _CUT_IN_TWO = frozenset(("cannot", "gimme", "gonna", "gotta", "lemme", "wanna"))
-_tokenizer = NLTKWordTokenizer()
+_tokenizer, _word_characters = NLTKWordTokenizer(), RegexpTokenizer(r"\w+")
 
 
 def fold(text: str) -> str:
@@ -58,37 +63,67 @@ def treebank(sentence: str) -> list[str]:
     return _tokenizer.tokenize(sentence)
 
 
-def no_punctuation(sentence: str) -> list[str]:
-    """Treebank words without those that are punctuation only, as COLLIE counts."""
-    return [word for word in treebank(sentence) if not _PUNCTUATION.fullmatch(word)]
+def collie(sentence: str) -> list[str]:
+    """Words as COLLIE counts them: Treebank words without ASCII punctuation and without the periods around them.
+
+    Quotation marks, which Treebank writes as `` and '', dashes and all other signs beyond ASCII are words, and so is an
+    ellipsis: it is a word without characters.  (`in` is meant: COLLIE drops what is *part of* the punctuation string.)
+    """
+    return [word.strip(".") for word in treebank(sentence) if word not in string.punctuation]
 
 
-def word_characters(sentence: str) -> list[str]:
-    r"""Runs of word characters, `\w+`, as IFEval counts."""
-    return re.findall(r"\w+", sentence)
+def collie_key(word: str) -> str:
+    """What COLLIE compares: lower case, without punctuation around the word unless there is nothing else."""
+    return word.lower().strip(string.punctuation + " ") or word
 
 
-WORD_POLICIES = {"treebank": treebank, "no-punctuation": no_punctuation, "word-characters": word_characters}
+def ifeval(sentence: str) -> list[str]:
+    r"""Words as IFEval counts them: runs of word characters, `\w+`."""
+    return _word_characters.tokenize(sentence)
+
+
+WORD_POLICIES = {"treebank": treebank, "collie": collie, "ifeval": ifeval}
+OTHER_NAMES = {"no-punctuation": "collie", "word-characters": "ifeval"}
+SENTENCE_POLICIES = ("terminators", "punkt")
+PARAGRAPH_END = "\n\n"
+
+
+@lru_cache(maxsize=1)
+def _punkt() -> PunktTokenizer:
+    try:
+        return PunktTokenizer("english")
+    except LookupError:
+        raise ValueError('Policy(sentences="punkt") needs NLTK\'s punkt_tab data: run `python -m nltk.downloader '
+                         "punkt_tab`, or let NLTK_DATA name the folder that has it") from None
 
 
 @dataclass(frozen=True)
 class Policy:
     """How a text is cut into sentences and words, and which words are stop words.
 
-    words       "treebank" (default, the paper's), "no-punctuation" (COLLIE's) or "word-characters" (IFEval's)
+    words       "treebank" (default, the paper's), "collie" or "ifeval": as these benchmarks count
     separator   None: a sentence ends with `.`, `!` or `?`; or a token such as "</s>" that stands between sentences
     stop_words  NLTK's English list unless replaced; the paper does not say which list it used
+    sentences   "terminators" (default) or "punkt": as NLTK's punkt cuts them.  Punkt looks ahead, so that it judges
+                finished texts only; a tracker refuses it
     """
 
     words: str = "treebank"
     separator: str | None = None
     stop_words: frozenset[str] = field(default=ENGLISH, repr=False)
+    sentences: str = "terminators"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "words", OTHER_NAMES.get(self.words, self.words))
         if self.words not in WORD_POLICIES:
             raise ValueError(f"unknown word policy {self.words!r}: choose one of {', '.join(WORD_POLICIES)}")
         if self.separator is not None and not self.separator.strip():
             raise ValueError("the separator between sentences must be a visible token such as '</s>'")
+        if self.sentences not in SENTENCE_POLICIES:
+            raise ValueError(f"unknown sentence policy {self.sentences!r}: choose one of "
+                             + ", ".join(SENTENCE_POLICIES))
+        if self.separator is not None and self.sentences == "punkt":
+            raise ValueError("choose either a separator between sentences or punkt, not both")
         object.__setattr__(self, "stop_words", frozenset(map(fold, self.stop_words)))
 
     def __hash__(self) -> int:  # trackers look their policy up often: hash the stop words once
@@ -96,24 +131,36 @@ class Policy:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.words, self.separator, self.stop_words))
+        return hash((self.words, self.separator, self.stop_words, self.sentences))
 
-    def sentences(self, text: str) -> list[str]:
+    def sentences_of(self, text: str) -> list[str]:
         """The sentences of a finished text; what is left without a terminator at the end is a sentence too."""
+        return [" ".join(sentence.split()) for sentence in self.written_sentences(text)]
+
+    def written_sentences(self, text: str) -> list[str]:
+        """The same with the spaces and line breaks that stand in them."""
         if self.separator is not None:
-            lines = [" ".join(line.split()) for line in text.split(self.separator)]
+            lines = [line.strip() for line in text.split(self.separator)]
             return lines if lines[-1] else lines[:-1]
-        sentences, begin = [], 0
-        for chunk in re.finditer(r"\S+", text):
-            if ends_sentence(chunk.group()):
-                sentences.append(text[begin:chunk.end()])
-                begin = chunk.end()
-        rest = text[begin:]
-        return [" ".join(s.split()) for s in (*sentences, rest) if s.strip()]
+        if self.sentences == "punkt":
+            return _punkt().tokenize(text)
+        return [sentence for paragraph in self.paragraphs_of(text) for sentence in _by_terminators(paragraph)]
+
+    def paragraphs_of(self, text: str) -> list[str]:
+        """Paragraphs are separated by an empty line, as COLLIE has it: a second one makes another paragraph."""
+        return [paragraph.strip() for paragraph in text.strip().split(PARAGRAPH_END)] if text.strip() else []
 
     def words_of(self, sentence: str) -> list[str]:
         """The words of one sentence as they are written."""
         return WORD_POLICIES[self.words](sentence)
+
+    def key(self, word: str) -> str:
+        """The form in which words are compared."""
+        return collie_key(word) if self.words == "collie" else fold(word)
+
+    def is_punctuation(self, word: str) -> bool:
+        """Whether a word is passed over where positions are counted; the peers drop punctuation anyway."""
+        return self.words == "treebank" and bool(_PUNCTUATION.fullmatch(word))
 
     def phrase(self, phrase: str) -> frozenset[tuple[str, ...]]:
         """The word sequences that count as a mention of the phrase.
@@ -123,10 +170,19 @@ class Policy:
         return _phrase(self.words, phrase)
 
 
+def _by_terminators(text: str) -> list[str]:
+    sentences, begin = [], 0
+    for chunk in re.finditer(r"\S+", text):
+        if ends_sentence(chunk.group()):
+            sentences.append(text[begin:chunk.end()].strip())
+            begin = chunk.end()
+    return [*sentences, rest] if (rest := text[begin:].strip()) else sentences
+
+
 @lru_cache(maxsize=100_000)
 def _phrase(words: str, phrase: str) -> frozenset[tuple[str, ...]]:
-    cut = WORD_POLICIES[words]
-    ways = frozenset(tuple(map(fold, way)) for way in (cut(phrase), cut(f"{phrase} x")[:-1]))
+    cut, key = WORD_POLICIES[words], Policy(words).key
+    ways = frozenset(tuple(map(key, way)) for way in (cut(phrase), cut(f"{phrase} x")[:-1]))
     if () in ways:
         raise ValueError(f"the phrase {phrase!r} has no words under the word policy {words!r}, "
                          "so that no text can ever mention it")

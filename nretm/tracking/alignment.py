@@ -116,7 +116,7 @@ def _source_sentences(input_ids: list[int], owners: list[tuple[int, int]], reade
     unknown = reader.token_bytes.unknown_id
     written = b"".join(UNKNOWN.encode() if input_ids[i] == unknown else reader.token_bytes[input_ids[i]] or b""
                        for i in tokens).decode(errors="replace")
-    lengths = [len(_squeezed(sentence)) for sentence in reader.policy.sentences(written)]
+    lengths = [len(_squeezed(sentence)) for sentence in reader.policy.sentences_of(written)]
     bounds = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     return [{token for first, last in owners[begin:end] for token in range(first, last + 1)}
             for begin, end in zip(bounds, bounds[1:], strict=False)]

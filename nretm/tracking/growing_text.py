@@ -14,21 +14,28 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from nretm.text.policy import CLOSERS, Policy, ends_sentence, fold
+from nretm.text.policy import CLOSERS, PARAGRAPH_END, Policy, ends_sentence
 from nretm.tracking.token_bytes import TokenBytes
 
 MAX_TAILS = 300_000  # then the automaton is forgotten and grows anew: memory stays bounded
-_CHUNKS = re.compile(r"\S+\s*")
+_CHUNKS = re.compile(r"\s*\S+")
 _FINAL_PERIOD = re.compile(rf"[^.]\.[{re.escape(CLOSERS)}]*$")  # Treebank splits it off at the very end only
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Words in a row, all of one sentence, and whether they end it."""
+    """Words in a row, all of one sentence, and whether they end it.
+
+    words    as they are compared
+    written  the same words as they are written
+    text     the characters, with the spaces and line breaks before them
+    """
 
     words: tuple[str, ...]
     stops: int
     ends: bool
+    written: tuple[str, ...] = ()
+    text: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +67,9 @@ class TextReader:
     """Reads tokens of one tokenizer by one policy."""
 
     def __init__(self, tokenizer, policy: Policy):
+        if policy.sentences == "punkt":
+            raise ValueError('Policy(sentences="punkt") judges finished texts (nretm.check): punkt looks ahead, so '
+                             "that it cannot cut a text that still grows; track with the default sentences")
         self.token_bytes = TokenBytes(tokenizer)
         self.policy = policy
         self.separator_id = None
@@ -97,9 +107,9 @@ class TextReader:
         text = node.tail + decoder.decode(node.rest + piece)
         rest = decoder.getstate()[0]
         cut = self._settled(text)
-        settled = self._stretches(text[:cut], node.first, final=False)
+        settled = self._stretches(text[:cut], node.first, final=False, after=text[cut:])
         first = settled[-1].ends if settled else node.first
-        return Edge(self._tail(text[cut:].lstrip(), rest, first), settled, settled == node.open)
+        return Edge(self._tail(text[cut:], rest, first), settled, settled == node.open)
 
     def _settled(self, text: str) -> int:
         """How much of the text no later character can change: all runs but the last one.
@@ -109,8 +119,8 @@ class TextReader:
         """
         cut, chunks = 0, list(_CHUNKS.finditer(text))
         for chunk, after in itertools.pairwise(chunks):
-            run = chunk.group().rstrip()
-            if _FINAL_PERIOD.search(run) and not self._ends(run):
+            run = chunk.group().lstrip()
+            if _FINAL_PERIOD.search(run) and not self._ends(run) and not self._breaks(after.group()):
                 if not "".join(text[after.start():].split()).strip(CLOSERS):
                     break
             cut = chunk.end()
@@ -119,21 +129,28 @@ class TextReader:
     def _ends(self, run: str) -> bool:
         return self.policy.separator is None and ends_sentence(run)
 
-    def _stretches(self, text: str, first: bool, final: bool) -> tuple[Stretch, ...]:
-        """The words of a stretch of text, cut at sentence ends; `final`: the text ends with it."""
-        runs, chunks = [], text.split()
-        while chunks:
-            end = next((i for i, chunk in enumerate(chunks, 1) if self._ends(chunk)), None)
-            sentence, chunks = chunks[:end], chunks[end:] if end else []
-            runs.append(self._stretch(" ".join(sentence), first, final or end is not None, end is not None))
-            first = end is not None
+    def _breaks(self, chunk: str) -> bool:
+        """Whether an empty line stands before the run, which ends the sentence before it."""
+        return self.policy.separator is None and PARAGRAPH_END in chunk[:len(chunk) - len(chunk.lstrip())]
+
+    def _stretches(self, text: str, first: bool, final: bool, after: str = "") -> tuple[Stretch, ...]:
+        """The words of a stretch of text, cut at sentence ends; `after` follows unless it is `final`."""
+        runs, begin, chunks = [], 0, _CHUNKS.findall(text)
+        for i, chunk in enumerate(chunks, 1):
+            ends = self._ends(chunk.lstrip()) or self._breaks(chunks[i] if i < len(chunks) else after)
+            if ends or i == len(chunks):
+                runs.append(self._stretch("".join(chunks[begin:i]), first, final or ends, ends))
+                begin, first = i, ends
         return tuple(runs)
 
     def _stretch(self, text: str, first: bool, last: bool, ends: bool) -> Stretch:
         """Words depend on their neighbours only by whether there is one: stand-ins take their place."""
-        words = self.policy.words_of(("" if first else "x ") + text + ("" if last else " x"))
-        words = tuple(map(fold, words[(not first):len(words) - (not last)]))
-        return Stretch(words, sum(word in self.policy.stop_words for word in words), ends)
+        cut = self.policy.words_of(" ".join((*["x"] * (not first), *text.split(), *["x"] * (not last))))
+        written = tuple(cut[(not first):len(cut) - (not last)])
+        words = tuple(map(self.policy.key, written))
+        if first and self.policy.separator is not None:
+            text = text.lstrip()  # what stands around a separator belongs to no sentence
+        return Stretch(words, sum(word in self.policy.stop_words for word in words), ends, written, text)
 
     def _tail(self, tail: str, rest: bytes, first: bool) -> Tail:
         key = tail, rest, first

@@ -49,7 +49,7 @@ def facts(text: str, policy: Policy = Policy()) -> Facts:
 
     A phrase that occurs in two sentences says nothing about where it belongs and is left out.
     """
-    sentences = [[word.lower() for word in policy.words_of(sentence)] for sentence in policy.sentences(text)]
+    sentences = [[word.lower() for word in policy.words_of(sentence)] for sentence in policy.sentences_of(text)]
     rake = Rake(stopwords=policy.stop_words | _CLITICS, punctuations=_PUNCTUATION, max_length=LONGEST_PHRASE,
                 word_tokenizer=lambda words: words)  # cut already, so that no NLTK data is needed
     rake.extract_keywords_from_sentences(sentences)

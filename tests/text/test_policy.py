@@ -3,12 +3,13 @@
 import os
 from pathlib import Path
 
+import kinds
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
-from nretm import Policy
+from nretm import Policy, Tracker
 from nretm.text.policy import treebank
 from nretm.text.stop_words import ENGLISH
 
@@ -31,14 +32,16 @@ def test_plain_sentences_are_cut_as_nltk_cuts_them(words, end, space):
     ("She applied for a waitressing job but she didn't get a job at all.", 16)])
 def test_the_papers_sentences(sentence, words):
     assert len(Policy().words_of(sentence)) == words
-    assert Policy().sentences(sentence) == [sentence]
+    assert Policy().sentences_of(sentence) == [sentence]
 
 
 def test_the_three_word_policies():
     sentence = "Well, it didn't cost $3.50!"
     assert Policy().words_of(sentence) == ["Well", ",", "it", "did", "n't", "cost", "$", "3.50", "!"]
-    assert Policy(words="no-punctuation").words_of(sentence) == ["Well", "it", "did", "n't", "cost", "3.50"]
-    assert Policy(words="word-characters").words_of(sentence) == ["Well", "it", "didn", "t", "cost", "3", "50"]
+    assert Policy(words="collie").words_of(sentence) == ["Well", "it", "did", "n't", "cost", "3.50"]
+    assert Policy(words="ifeval").words_of(sentence) == ["Well", "it", "didn", "t", "cost", "3", "50"]
+    assert Policy(words="no-punctuation") == Policy(words="collie")
+    assert Policy(words="word-characters") == Policy(words="ifeval")
     with pytest.raises(ValueError, match="unknown word policy 'spacy': choose one of treebank"):
         Policy(words="spacy")
 
@@ -53,15 +56,31 @@ def test_the_three_word_policies():
     ("No terminator here", ["No terminator here"]), ("One. two", ["One.", "two"]), ("", []), (" \n ", []),
     ("hello . bye !", ["hello .", "bye !"]), ("It was I. You knew.", ["It was I.", "You knew."])])
 def test_terminators(text, sentences):
-    assert Policy().sentences(text) == sentences
+    assert Policy().sentences_of(text) == sentences
 
 
 def test_a_separator_counts_lines():
     policy = Policy(separator="</s>")
-    assert policy.sentences("One. Two.</s> three </s></s>four") == ["One. Two.", "three", "", "four"]
-    assert policy.sentences("one</s>two</s>") == ["one", "two"] and policy.sentences("") == []
+    assert policy.sentences_of("One. Two.</s> three </s></s>four") == ["One. Two.", "three", "", "four"]
+    assert policy.sentences_of("one</s>two</s>") == ["one", "two"] and policy.sentences_of("") == []
     with pytest.raises(ValueError, match="visible token"):
         Policy(separator=" ")
+
+
+def test_an_empty_line_ends_a_paragraph_and_its_sentence():
+    text = "A title\n\nIt rained in the U.S.\n\n\"We left. \n We\n\n\n\nran.\n\n"
+    assert Policy().sentences_of(text) == ["A title", "It rained in the U.S.", '"We left.', "We", "ran."]
+    assert Policy().paragraphs_of(text) == ["A title", "It rained in the U.S.", '"We left. \n We', "", "ran."]
+    assert Policy().paragraphs_of(" \n\n ") == []
+
+
+def test_other_sentence_policies_are_refused_in_words():
+    with pytest.raises(ValueError, match="unknown sentence policy 'spacy': choose one of terminators, punkt"):
+        Policy(sentences="spacy")
+    with pytest.raises(ValueError, match="either a separator between sentences or punkt"):
+        Policy(separator="</s>", sentences="punkt")
+    with pytest.raises(ValueError, match="punkt looks ahead"):
+        Tracker("Len(1, 5)", kinds.tokenizer("byte-bpe"), policy=Policy(sentences="punkt"))
 
 
 def test_stop_words_are_nltks_and_can_be_replaced():
@@ -78,6 +97,6 @@ def test_stop_words_against_the_list_itself():
 
 
 def test_a_phrase_without_words_is_refused():
-    with pytest.raises(ValueError, match="'!' has no words under the word policy 'no-punctuation'"):
-        Policy(words="no-punctuation").phrase("!")
+    with pytest.raises(ValueError, match="'!' has no words under the word policy 'collie'"):
+        Policy(words="collie").phrase("!")
     assert Policy().phrase("U.S.") == {("u.s.",), ("u.s", ".")}

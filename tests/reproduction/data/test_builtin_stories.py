@@ -27,7 +27,7 @@ def measured():
 
 
 def test_five_sentences_of_4_to_16_words_as_the_policy_counts():
-    assert all(Policy().sentences(" ".join(story)) == story and len(story) == 5 for story in STORIES)
+    assert all(Policy().sentences_of(" ".join(story)) == story and len(story) == 5 for story in STORIES)
     lengths = Counter(words for _, _, words, _ in measured())
     assert set(lengths) == set(range(4, 17))
     assert min(lengths.values()) > 200

@@ -42,7 +42,7 @@ def test_phrases_stand_in_one_sentence_are_short_and_made_of_words():
 
 def test_sentences_are_those_of_the_policy():
     text = "He asked why. \"Go!\" said Mr. Li. He went to St. Mary Street at 5.30 today. All was closed... He slept."
-    assert len(facts(text).words) == len(Policy().sentences(text))
+    assert len(facts(text).words) == len(Policy().sentences_of(text))
 
 
 @pytest.mark.parametrize("rule", RULES)
