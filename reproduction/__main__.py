@@ -6,7 +6,7 @@ import sys
 COMMANDS = {
     "train": ("reproduction.training", "train and evaluate one experiment"),
     "evaluate": ("reproduction.evaluation", "score anybody's outputs, one line per example"),
-    "pretrain": ("reproduction.pretraining", "make a base model of the demo again"),
+    "pretrain": ("reproduction.pretraining", "make a base model of the demo again, or one of real text"),
     "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
     "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES_FOLDER = ROOT / "reproduction" / "bases"
+MADE_BASES_FOLDER = ROOT / "work" / "bases"  # from text that is not ours: never committed
 PROFILES_FOLDER = ROOT / "reproduction" / "profiles"
 
 

@@ -8,8 +8,8 @@ import tomllib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from reproduction.experiments import Experiment
-from reproduction.files import BASES_FOLDER, PROFILES_FOLDER
+from reproduction.experiments import EXPERIMENTS, Experiment
+from reproduction.files import BASES_FOLDER, MADE_BASES_FOLDER, PROFILES_FOLDER
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Settings:
     steps: int = 1000
     batch: int = 32
     accumulation: int = 1  # a step has batch * accumulation examples on one device
+    alike: bool = False  # targets of about one length to a batch
     learning_rate: float = 5e-5
     state_rate: float = 1.0  # the rate of what NRETM adds is this many times the others'
     schedule: str = "constant"  # a name that transformers knows
@@ -58,7 +59,8 @@ class Settings:
     @property
     def model_path(self) -> str:
         """Where from_pretrained finds the model."""
-        return str(BASES_FOLDER / self.model) if (BASES_FOLDER / self.model).is_dir() else self.model
+        ours = [home / self.model for home in (BASES_FOLDER, MADE_BASES_FOLDER) if (home / self.model).is_dir()]
+        return str(ours[0]) if ours else self.model
 
 
 def names() -> list[str]:
@@ -72,9 +74,16 @@ def read(profile: str) -> dict[str, dict]:
     return tomllib.loads((PROFILES_FOLDER / f"{profile}.toml").read_text(encoding="utf-8"))
 
 
+def experiments_of(profile: str) -> list[Experiment]:
+    """The experiments that the profile has a base model for."""
+    return [one for one in EXPERIMENTS.values() if one.base in read(profile)["models"]]
+
+
 def settings(profile: str, experiment: Experiment, **overrides) -> Settings:
     """The settings of an experiment under a profile; an override of None leaves the profile's value."""
     tables = read(profile)
+    if experiment.base not in tables["models"]:
+        raise ValueError(f"The profile {profile} has no {experiment.base}, so that {experiment.name} is not run.")
     chosen = {"model": tables["models"][experiment.base]} | tables["all"] | tables.get(experiment.task, {})
     chosen |= {name: value for name, value in overrides.items() if value is not None}
     known = {field.name for field in fields(Settings)}

@@ -11,9 +11,11 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import random
 import shutil
 import time
 import warnings
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -30,7 +32,7 @@ from transformers import (
 import nretm
 import reproduction.data
 from nretm.modeling import RuleBroken, count
-from reproduction import evaluation
+from reproduction import evaluation, pretraining
 from reproduction import settings as profile
 from reproduction.data.matrices import state_matrices
 from reproduction.experiments import EXPERIMENTS, Experiment, experiment
@@ -54,6 +56,8 @@ def run(name: str, profile_name: str = "demo", root: Path = ROOT, **overrides) -
     """
     one, began = experiment(name), time.perf_counter()
     chosen = profile.settings(profile_name, one, **overrides)
+    if not chosen.data:
+        raise Stopped(f"The profile {profile_name} is of real text: name its folder by --data DIR.")
     work = work_folder(root, profile_name) / run_name(one.weights or name, chosen.seed)
     with _explained(work, chosen):
         if one.weights:
@@ -89,7 +93,8 @@ def build(one: Experiment, chosen: Settings):
         model = AutoModelForSeq2SeqLM.from_pretrained(chosen.model_path, dtype=torch.float32)
     except Exception as error:  # a damaged file shows as an exception of one of three libraries
         raise Stopped(f"The model {chosen.model!r} could not be loaded: give --model a folder that has it whole, or a "
-                      f"hub id on a machine with a connection. ({type(error).__name__}: {error})") from error
+                      f"hub id on a machine with a connection{_how_made(chosen.model)}. "
+                      f"({type(error).__name__}: {error})") from error
     model.accepts_loss_kwargs = False  # or Trainer believes that it divides its loss by the accumulated batches
     if one.tracked:
         nretm.equip(model, tokenizer, reproduction.data.policy(one.task))
@@ -97,6 +102,10 @@ def build(one: Experiment, chosen: Settings):
         nretm.freeze(model)
     set_generation(model, tokenizer, one, chosen)
     return model, tokenizer
+
+
+def _how_made(model: str) -> str:
+    return f", or run `python -m reproduction pretrain {model} --data DIR`" if model in pretraining.MODELS else ""
 
 
 def set_generation(model, tokenizer, one: Experiment, chosen: Settings) -> None:
@@ -163,6 +172,8 @@ def _train(one: Experiment, chosen: Settings, work: Path):
         return {evaluation.DEV_MEASURE[one.task]: evaluation.dev_score(
             one.task, dev, evaluation.texts(tokens.tolist(), tokenizer, policy.separator))}
 
+    if chosen.alike:
+        rows = torch.utils.data.Subset(rows, training_order([len(e.target) for e in train], chosen))
     trainer = Seq2SeqTrainer(
         model=model, args=_arguments(one, chosen, work), train_dataset=rows, eval_dataset=dev,
         data_collator=nretm.Collator(model, tokenizer, table), processing_class=tokenizer, compute_metrics=measure,
@@ -192,6 +203,21 @@ def _examples(one: Experiment, split: str, chosen: Settings):
     return reproduction.data.Examples(kept, dataclasses.replace(examples.provenance, split=split, examples=len(kept)))
 
 
+def training_order(lengths: list[int], chosen: Settings) -> list[int]:
+    """Which example comes when, as indices: in random order, but with targets of about one length in each batch.
+
+    It depends on the seed alone: a training that goes on sees what it would have seen, and so do baseline and NRETM.
+    """
+    rng, order, batch = random.Random(f"order {chosen.seed}"), [], min(chosen.batch, len(lengths))
+    pool = 50 * batch  # examples that are sorted among themselves
+    while len(order) < chosen.steps * chosen.batch * chosen.accumulation:
+        shuffled = rng.sample(range(len(lengths)), len(lengths))
+        pools = [sorted(shuffled[at:at + pool], key=lengths.__getitem__) for at in range(0, len(shuffled), pool)]
+        batches = [part[at:at + batch] for part in pools for at in range(0, len(part) - batch + 1, batch)]
+        order += chain.from_iterable(rng.sample(batches, len(batches)))
+    return order[:chosen.steps * chosen.batch * chosen.accumulation]
+
+
 def _arguments(one: Experiment, chosen: Settings, work: Path) -> Seq2SeqTrainingArguments:
     return Seq2SeqTrainingArguments(
         output_dir=str(work), max_steps=chosen.steps, per_device_train_batch_size=chosen.batch,
@@ -203,6 +229,7 @@ def _arguments(one: Experiment, chosen: Settings, work: Path) -> Seq2SeqTraining
         save_steps=chosen.evaluate_every, save_total_limit=2, load_best_model_at_end=True,
         metric_for_best_model=evaluation.DEV_MEASURE[one.task], greater_is_better=True, predict_with_generate=True,
         generation_num_beams=chosen.dev_beams, logging_steps=max(1, min(50, chosen.evaluate_every // 2)),
+        train_sampling_strategy="sequential" if chosen.alike else "random",
         remove_unused_columns=False, label_names=["labels"],
         dataloader_pin_memory=_device(chosen) != "cpu", report_to="none")
 

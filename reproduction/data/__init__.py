@@ -24,7 +24,7 @@ from reproduction.data import (
 from reproduction.data.example import SPLITS, Example, Examples, Provenance
 from reproduction.data.sources import DataError
 
-__all__ = ["SPLITS", "TASKS", "DataError", "Example", "Examples", "Provenance", "builtin_corpus",
+__all__ = ["SPLITS", "TASKS", "DataError", "Example", "Examples", "Provenance", "corpus",
            "builtin_document_tokenizer", "builtin_tokenizer", "load", "policy", "rows"]
 
 TASKS = {"rocstories": stories, "commongen": concepts, "ted15": documents}
@@ -76,21 +76,22 @@ def load(task: str, split: str, rule: str | None = None, source: str | Path = "b
     return Examples(examples, Provenance(task, split, where, len(data), paper, len(examples), left_out))
 
 
-def builtin_corpus(task: str, seed: int = 0) -> list[str]:
-    """Plain training texts of the built-in data, for pretraining a base by denoising.
+def corpus(task: str, source: str | Path = "builtin", seed: int = 0) -> list[str]:
+    """Plain training texts, for pretraining a base by denoising.
 
-    For commongen further sentences tell of the novel concepts: a real base has met those words too. None of them
+    For built-in concepts further sentences tell of the novel ones: a real base has met those words too. None of them
     is a reference of dev or test.
     """
-    data = rows(task, "train", seed=seed)
+    data, builtin = rows(task, "train", source, seed), str(source) == "builtin"
     match task:
         case "rocstories":
             return [" ".join(sentences) for _, sentences in data]
         case "commongen":
-            told = [text for _, _, references in data for text in references] + builtin_concepts.wider(seed)
-            return [text.lower() for text in told]  # as the training targets are
+            told = [text for _, _, references in data for text in references]
+            return [text.lower() for text in told + builtin_concepts.wider(seed) * builtin]  # as training targets are
         case _:
-            return [side for _, pairs in data for part in documents.chunks(pairs, builtin_documents.LONGEST)
+            longest = builtin_documents.LONGEST if builtin else documents.LONG_TALK
+            return [side for _, pairs in data for part in documents.chunks(pairs, longest)
                     for side in map(documents.SEPARATOR.join, zip(*part, strict=True))]
 
 

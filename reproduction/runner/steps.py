@@ -54,11 +54,12 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
     for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
         steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
-    for one in EXPERIMENTS.values():
+    run = profile.experiments_of(name)
+    for one in run:
         steps += [_training(one, seed, name, source) for seed in range(seeds)]
 
     def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
-        needs = tuple(run_name(one.name, seed) for one in experiments for seed in range(seeds))
+        needs = tuple(run_name(one.name, seed) for one in experiments if one in run for seed in range(seeds))
         reads = tuple(f"runs/{one.name}-seed*.json*" for one in experiments)
         return Step(step, notebook, {"profile": name}, needs, reads=reads, **more)
 
@@ -98,6 +99,7 @@ def _named(*names: str) -> list[Experiment]:
 MINUTES = {  # of one training and its evaluation; a run's own time takes their place once it is known
     "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
     "paper": {"rocstories t5-base": 480, "commongen t5-base": 300, "commongen t5-large": 840, "ted15 mbart": 1200},
+    "mini": {"rocstories t5-base": 25, "commongen t5-base": 25},
     "smoke": {"rocstories t5-base": 0.3, "commongen t5-base": 0.3, "commongen t5-large": 0.3, "ted15 mbart": 0.3},
 }
 

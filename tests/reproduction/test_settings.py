@@ -10,10 +10,17 @@ from reproduction.experiments import EXPERIMENTS, experiment
 
 
 @pytest.mark.parametrize("name", profile.names())
-@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_every_profile_sets_every_experiment(name, one):
-    chosen = profile.settings(name, one)
-    assert chosen.model == profile.read(name)["models"][one.base]
+def test_every_profile_sets_its_experiments(name):
+    for one in profile.experiments_of(name):
+        assert profile.settings(name, one).model == profile.read(name)["models"][one.base]
+
+
+def test_mini_has_no_larger_model_and_no_talks():
+    left_out = {one.name for one in EXPERIMENTS.values()} - {one.name for one in profile.experiments_of("mini")}
+    assert left_out == {"commongen-t5-large", "commongen-t5-large-pc", "commongen-t5-large-pc-hat", "ted15-mbart",
+                        "ted15-mbart-pc"}
+    with pytest.raises(ValueError, match="The profile mini has no mbart, so that ted15-mbart is not run"):
+        profile.settings("mini", experiment("ted15-mbart"))
 
 
 @pytest.mark.parametrize("name", profile.names())
@@ -51,7 +58,7 @@ def test_wrong_settings_are_refused_in_a_sentence(wrong, said):
 
 
 def test_an_unknown_profile_names_the_known():
-    with pytest.raises(ValueError, match="choose one of demo, paper, smoke"):
+    with pytest.raises(ValueError, match="choose one of demo, mini, paper, smoke"):
         profile.read("nothing")
 
 

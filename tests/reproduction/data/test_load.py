@@ -55,16 +55,16 @@ def test_the_folder_of_a_result_is_not_told():
 
 
 def test_corpora_hold_training_texts_only():
-    stories = set(reproduction.data.builtin_corpus("rocstories"))
+    stories = set(reproduction.data.corpus("rocstories"))
     assert len(stories) == 20_000
     held_out = {" ".join(story) for split in ("dev", "test")
                 for _, story in reproduction.data.rows("rocstories", split)}
     assert not stories & held_out
-    sentences = set(reproduction.data.builtin_corpus("commongen"))
+    sentences = set(reproduction.data.corpus("commongen"))
     assert not sentences & {text.lower() for split in ("dev", "test")
                             for _, _, references in reproduction.data.rows("commongen", split) for text in references}
     assert any("nurse" in text for text in sentences)
-    documents = reproduction.data.builtin_corpus("ted15")
+    documents = reproduction.data.corpus("ted15")
     assert all(3 <= text.count("</s>") + 1 <= 12 for text in documents)
 
 
