@@ -4,29 +4,62 @@ from __future__ import annotations
 
 import re
 import warnings
+from functools import cache
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from nretm.tracking.state_matrix import CHANGE, COLOURS, MEANINGS, Cell, StateMatrix
+from nretm.tracking.state_matrix import (
+    BROKEN,
+    CHANGE,
+    CHANGED,
+    COLORS,
+    EDGE,
+    INK,
+    MEANINGS,
+    SEVERAL,
+    Cell,
+    StateMatrix,
+    visible,
+)
 
-CELL = 0.27  # inches, a line of text in a cell; cells grow sideways where values are long
-LINE = 0.13  # inches, each further line: the entries of a flag stand below each other
+FONT = 9  # points
+LETTER = 0.083  # inches, the width of one
+CELL = 0.3  # inches, a line of text in a cell; cells grow sideways where values are long
+LINE = 0.16  # inches, each further line: the entries of a flag stand below each other
 WIDE = 11.0  # inches: longer outputs go on in a second band below, like lines of text
-FONT = 7
-# Matplotlib's own font has no Chinese: the first of these that is installed lends it.
-CHINESE = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
-           "PingFang SC", "Heiti SC", "Hiragino Sans GB", "Microsoft YaHei", "SimHei", "Arial Unicode MS")
+# Matplotlib's own font has no Chinese: the first of these files that is installed lends it.
+CHINESE = ("NotoSansCJK", "NotoSansSC", "SourceHanSans", "wqy-microhei", "wqy-zenhei", "PingFang", "STHeiti",
+           "Hiragino Sans GB", "msyh", "simhei", "Arial Unicode")
 _IDEOGRAPHS = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]( ?[\u2e80-\u9fff\uff00-\uffef])*")
 
 
 def plot_matrix(matrix: StateMatrix, by: str = "flag") -> Figure:
-    """One heatmap of the joined flags (by="flag"), or one panel a literal (by="predicate")."""
-    installed = set(font_manager.get_font_names())
-    with plt.rc_context({"font.family": ["DejaVu Sans", *(name for name in CHINESE if name in installed)]}):
-        return _plot(matrix, by)
+    """One heatmap of the joined flags (by="flag"), or one panel per literal (by="predicate").
+
+    Where no installed font has Chinese characters, the figure only counts them and is marked `incomplete`.
+    """
+    chinese = any(_IDEOGRAPHS.search(text) for text in (*matrix.inputs, *matrix.outputs, str(matrix.rule)))
+    lent = _chinese_font() if chinese else None
+    with plt.rc_context({"font.family": ["DejaVu Sans", *([lent] if lent else [])]}):
+        figure = _plot(matrix, by)
+    figure.incomplete = chinese and lent is None
+    return figure
+
+
+@cache
+def _chinese_font() -> str | None:
+    """Found by its file: matplotlib's cache of names does not know what was installed after it was made."""
+    files = {path: Path(path).name.lower() for path in sorted(font_manager.findSystemFonts())}
+    for begin in CHINESE:
+        for path, name in files.items():
+            if name.startswith(begin.lower()) and "bold" not in name:
+                font_manager.fontManager.addfont(path)
+                return font_manager.get_font(path).family_name
+    return None
 
 
 def _plot(matrix: StateMatrix, by: str) -> Figure:
@@ -35,22 +68,24 @@ def _plot(matrix: StateMatrix, by: str) -> Figure:
     panels: list[tuple[str, list[tuple[str, list[Cell]]]]] = (
         [(str(matrix.rule), matrix.rows())] if by == "flag"
         else [(str(literal), matrix.predicate_rows(literal)) for literal in matrix.panels])
-    panels = [(title, [(_legible(label), row) for label, row in rows]) for title, rows in panels]
-    outputs = list(map(_legible, matrix.outputs))
+    panels = [(_legible(title), [(_legible(visible(label)), row) for label, row in rows]) for title, rows in panels]
+    outputs = [_legible(visible(token)) for token in matrix.outputs]
     cells = [cell for _, rows in panels for _, row in rows for cell in row]
-    across = max(CELL, 0.09 + 0.055 * max(len(line) for cell in cells for line in cell.lines))
-    down = CELL + LINE * (max(len(cell.lines) for cell in cells) - 1)
-    margin = 0.3 + 0.075 * max(len(label) for _, rows in panels for label, _ in rows)
-    labels, gap = 0.25 + 0.07 * max(map(len, outputs)), 0.3  # below a band; above a panel, for its title
+    several = max(len(cell.lines) for cell in cells)
+    across = max(CELL, 0.1 + LETTER * max(len(line) for cell in cells for line in cell.lines))
+    down = CELL + LINE * (several - 1)
+    margin = 0.3 + LETTER * max(len(label) for _, rows in panels for label, _ in rows)
+    labels, gap = 0.25 + LETTER * max(map(len, outputs)), 0.32  # below a band; above a panel, for its title
+    legend = 0.35 if several == 1 else 0.6
     columns = len(outputs)
     per_band = -(-columns // -(-columns // int(WIDE / across)))  # bands of even length
     bands = [slice(begin, begin + per_band) for begin in range(0, columns, per_band)]
 
-    wide = max(margin + per_band * across + 0.2, 6.4)
-    high = 0.3 + len(bands) * (sum(gap + down * len(rows) for _, rows in panels) + labels)
+    wide = max(margin + per_band * across + 0.2, 8.6)  # room for the legend
+    high = legend + len(bands) * (sum(gap + down * len(rows) for _, rows in panels) + labels)
     figure = plt.figure(figsize=(wide, high))
     plt.close(figure)  # a notebook shows what a cell returns: not twice
-    top = high - 0.3
+    top = high - legend
     for band in bands:
         width = across * len(outputs[band])
         for i, (title, rows) in enumerate(panels):
@@ -59,11 +94,12 @@ def _plot(matrix: StateMatrix, by: str) -> Figure:
             shown = [(label, row[band]) for label, row in rows]
             _draw(axes, _fitting(title, wide - margin), shown, outputs[band] if i == len(panels) - 1 else None)
         top -= labels
-    handles = [Patch(facecolor=colour, edgecolor="#888", label=meaning)
-               for colour, meaning in zip(COLOURS.values(), MEANINGS, strict=True)]
-    handles.append(Patch(facecolor="white", edgecolor=CHANGE, linewidth=2, label="status has just changed"))
-    figure.legend(handles=handles, loc="upper left", ncols=5, fontsize=FONT, frameon=False,
+    handles = [Patch(facecolor=COLORS[shade], edgecolor=EDGE, label=meaning) for shade, meaning in MEANINGS.items()]
+    handles.append(Patch(facecolor=CHANGE[1], edgecolor=CHANGE[0], linewidth=1.5, label=CHANGED))
+    figure.legend(handles=handles, loc="upper left", ncols=6, fontsize=FONT, frameon=False,
                   bbox_to_anchor=(0.0, 1.0), handlelength=1.2, columnspacing=1.0)
+    if several > 1:
+        figure.text(0.12 / wide, 1 - 0.42 / high, SEVERAL, fontsize=FONT, va="center")
     return figure
 
 
@@ -71,11 +107,15 @@ def _draw(axes, title: str, rows: list[tuple[str, list[Cell]]], outputs: list[st
     changed = []
     for y, (_, cells) in enumerate(rows):
         for x, cell in enumerate(cells):
-            axes.add_patch(Rectangle((x, y), 1, 1, facecolor=COLOURS[cell.status], edgecolor="white", linewidth=0.6))
-            if cell.status != "N":
-                axes.text(x + 0.5, y + 0.52, "\n".join(cell.lines), ha="center", va="center", fontsize=FONT - 1)
+            axes.add_patch(Rectangle((x + 0.03, y + 0.03), 0.94, 0.94, facecolor=COLORS[cell.shade], linewidth=0.7,
+                                     edgecolor=EDGE if cell.shade == "0" else COLORS[cell.shade]))
+            if cell.shade != "N":
+                axes.text(x + 0.5, y + 0.52, "\n".join(cell.lines), ha="center", va="center", fontsize=FONT,
+                          color=INK[cell.shade], fontweight="bold" if cell.shade == BROKEN else None)
             if cell.changed:
-                changed.append(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor=CHANGE, linewidth=1.8))
+                changed += [Rectangle((x + 0.03, y + 0.03), 0.94, 0.94, fill=False, edgecolor=line, linewidth=width,
+                                      clip_on=False)
+                            for line, width in zip(CHANGE, (3.6, 1.6), strict=True)]
     for outline in changed:  # on top of all cells
         axes.add_patch(outline)
     columns = len(rows[0][1])
@@ -100,5 +140,5 @@ def _legible(label: str) -> str:
 
 
 def _fitting(title: str, width: float) -> str:
-    room = max(20, int(width / 0.068))
+    room = max(20, int(width / LETTER))
     return title if len(title) <= room else title[:room - 1] + "…"

@@ -7,7 +7,13 @@ from matplotlib.figure import Figure
 
 
 def save(figure: Figure, path: Path) -> None:
-    """As <path>.png and <path>.svg, the same bytes whenever the same is drawn."""
+    """As <path>.png and <path>.svg, the same bytes whenever the same is drawn.
+
+    A picture that is marked `incomplete` (no font could write its Chinese) does not replace one that is there.
+    """
+    if getattr(figure, "incomplete", False) and path.with_name(f"{path.name}.png").exists():
+        print(f"{path.name}: the picture that is there is kept, since no font here can write this one.")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path.with_name(f"{path.name}.png"), dpi=150)
     with plt.rc_context({"svg.hashsalt": "nretm"}):

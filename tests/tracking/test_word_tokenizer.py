@@ -28,7 +28,7 @@ def test_words_stay_whole():
 def test_the_last_column_agrees_with_the_checker(rule, text, policy):
     verdict = nretm.check(rule, text, policy=policy)
     matrix = nretm.state_matrix(rule, text, policy=policy)
-    assert {literal: states[-1][0] == 2 for literal, (_, states) in matrix.panels.items()} == verdict.by_predicate
+    assert {literal: shown[-1].shade == "2" for literal, (_, shown) in matrix.panels.items()} == verdict.by_predicate
 
 
 def test_it_works_in_a_tracker_and_ids_need_a_tokenizer():
