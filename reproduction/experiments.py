@@ -16,6 +16,7 @@ class Experiment:
     task       as reproduction.data.load knows it, with the `rule` to make of it
     base       which pretrained model of the profile it starts from: t5-base, t5-large or mbart
     tracked    with NRETM, or without (the baseline reads the same input expression)
+    shipped    its trained model comes with the repository: run_all.sh evaluates it and does not train it
     weights    another experiment whose trained model is only decoded anew, by grid beam search
     """
 
@@ -27,6 +28,7 @@ class Experiment:
     base: str
     tracked: bool
     weights: str | None = None
+    shipped: bool = False
 
 
 STORY_RULES = {"insen": "InSen ∧ InSen", "order": "Order chain", "r1": "R1", "r2": "R2", "r3": "R3"}
@@ -39,6 +41,8 @@ def _all() -> list[Experiment]:
         found.append(Experiment(f"{rule}-nretm", "table1", "NRETM", "rocstories", rule, "t5-base", True))
     found.append(Experiment("zeroshot-t5", "table4", "T5", "rocstories", "zeroshot", "t5-base", False))
     found.append(Experiment("zeroshot-nretm", "table4", "NRETM", "rocstories", "zeroshot", "t5-base", True))
+    found.append(Experiment("any-t5", "any", "T5", "rocstories", "any", "t5-base", False, shipped=True))
+    found.append(Experiment("any-nretm", "any", "NRETM", "rocstories", "any", "t5-base", True, shipped=True))
     for size in ("base", "large"):
         name, row, base = f"commongen-t5-{size}", f"T5-{size.title()}", f"t5-{size}"
         found.append(Experiment(name, "table2", row, "commongen", "copy", base, False))

@@ -22,6 +22,7 @@ class Settings:
     train_size: int | None = None  # rows of each split
     dev_size: int | None = None
     test_size: int | None = None
+    shares: str = "demo"  # the profile whose [any_shares] the rules of any shape are drawn by
     # training
     steps: int = 1000
     batch: int = 32
@@ -85,6 +86,7 @@ def settings(profile: str, experiment: Experiment, **overrides) -> Settings:
     if experiment.base not in tables["models"]:
         raise ValueError(f"The profile {profile} has no {experiment.base}, so that {experiment.name} is not run.")
     chosen = {"model": tables["models"][experiment.base]} | tables["all"] | tables.get(experiment.task, {})
+    chosen |= tables.get(experiment.rule, {})
     chosen |= {name: value for name, value in overrides.items() if value is not None}
     known = {field.name for field in fields(Settings)}
     if unknown := sorted(set(chosen) - known):

@@ -196,7 +196,8 @@ def _examples(one: Experiment, split: str, chosen: Settings):
     """The examples of a split. The zero-shot sentences 1 and 2 are for the test alone: its dev is kept from train."""
     size = getattr(chosen, f"{split}_size")
     if one.rule != "zeroshot" or split == "test":
-        return reproduction.data.load(one.task, split, one.rule, chosen.data, size=size)
+        return reproduction.data.load(one.task, split, one.rule, chosen.data, size=size,
+                                      shares=chosen.shares)
     examples = reproduction.data.load(one.task, "train", one.rule, chosen.data, size=chosen.train_size)
     cut = len(examples) - (chosen.dev_size or 500)
     kept = examples[:cut] if split == "train" else examples[cut:]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nretm.text import Policy
 from reproduction.data import (
+    any_rules,
     builtin_concepts,
     builtin_documents,
     builtin_stories,
@@ -52,18 +53,21 @@ def rows(task: str, split: str, source: str | Path = "builtin", seed: int = 0, s
 
 
 def load(task: str, split: str, rule: str | None = None, source: str | Path = "builtin", seed: int = 0,
-         size: int | None = None) -> Examples:
+         size: int | None = None, shares: str = "demo") -> Examples:
     """The examples of a task: "rocstories", "commongen" or "ted15".
 
     rule    which rule to make, by default the first of the task's RULES: for rocstories insen, order, r1, r2, r3,
-            zeroshot; for commongen copy (P_c), inflected (P^_c); for ted15 translated
+            zeroshot, any (see any_rules); for commongen copy (P_c), inflected (P^_c); for ted15 translated
     source  "builtin", "hub" or a folder
     seed    of the rules and of built-in data
     size    take only so many rows
+    shares  the profile whose [any_shares] the rules of any shape are drawn by
     """
     data = rows(task, split, source, seed, size)
     rule = rule or TASKS[task].RULES[0]
     match task:
+        case "rocstories" if rule in any_rules.KINDS:
+            examples, left_out = any_rules.prepare(data, rule, split, seed, any_rules.shares(shares))
         case "rocstories":
             examples, left_out = stories.prepare(data, rule, split, seed)
         case "commongen":
