@@ -16,7 +16,8 @@ DEMO = ROOT / "results" / "demo"
 
 def test_every_experiment_was_run_on_built_in_data():
     runs = read_runs(DEMO)
-    assert set(runs) == set(EXPERIMENTS)
+    trained = {name for name, experiment in EXPERIMENTS.items() if not experiment.shipped}
+    assert trained <= set(runs) <= set(EXPERIMENTS)
     for name, (run, *_) in runs.items():
         assert run["data"]["test"]["source"] == "builtin" and run["profile"] == "demo"
         assert len(generations(run_path(DEMO, name, 0))) == run["data"]["test"]["examples"]

@@ -36,9 +36,9 @@ def results(tmp_path):
     return tmp_path
 
 
-def test_every_experiment_has_a_row_and_every_row_is_an_experiment():
+def test_every_experiment_of_the_paper_has_a_row_and_every_row_is_an_experiment():
     rows = paper_figures.TABLE1 | paper_figures.TABLE2 | paper_figures.TABLE3 | paper_figures.TABLE4
-    assert set(rows) == set(EXPERIMENTS)
+    assert set(rows) == {name for name, experiment in EXPERIMENTS.items() if not experiment.shipped}
     assert set(paper_figures.TABLE_A) == set(paper_figures.TABLE_B) == {f"{r}-{m}" for r in ("r1", "r2", "r3")
                                                                 for m in ("t5", "nretm")}
 
