@@ -1,7 +1,7 @@
-"""Rules at generation time: one tracker a row, and for every beam the state of its own prefix.
+"""Rules at generation time: one tracker per row, and for every beam the state of its own prefix.
 
 A state is a pure function of the prefix. So no state is ever reordered with the beams: each step looks the state of
-every row up by a rolling hash of its prefix, and makes the few that are new by one step from the parent's.
+every row up by a rolling hash of its prefix, and one step of the rule's automaton leads there from the parent's.
 """
 
 import warnings
@@ -17,8 +17,9 @@ from nretm.modeling.state_encoder import encode, flag_tokens
 from nretm.rules.checker import Verdict, check
 from nretm.rules.formula import Not, Rule
 from nretm.rules.parser import RuleSyntaxError, as_rule
+from nretm.tracking.automaton import Configuration, Reading
 from nretm.tracking.flags import FlagTable
-from nretm.tracking.tracker import State, Tracker
+from nretm.tracking.tracker import Tracker
 
 POSITIONS = 1024  # hashed before the table of numbers has to grow
 SHOWN = 3  # outputs that a warning describes
@@ -33,9 +34,10 @@ class HardWord(UserWarning):
 
 
 class Prefix(NamedTuple):
-    """The state after a prefix, and that of the prefix one token shorter."""
+    """Where a prefix has led to, the number of its flags, and the prefix one token shorter."""
 
-    state: State
+    here: Configuration
+    column: int
     parent: "Prefix | None"
 
 
@@ -69,64 +71,80 @@ class Session:
         self.keys = self.values = torch.zeros(1, model.nretm.key.out_features, device=device,
                                               dtype=model.nretm.key.weight.dtype)  # flag 0 is zero
         self.weights = torch.empty(0)
-        self.nodes: dict[tuple[int, int], Prefix] = {}  # (row of the input, hash of the prefix)
+        self.prefixes: dict[int, Prefix] = {}  # hash of the row and the prefix
+        self.numbers = {(0,) * self.size: 0}  # flags of all groups, by number; number 0 is for rows without a rule
+        self.columns = np.zeros((1, self.size), int)  # the same as an array: (numbers, G)
+        self.shown: list[dict[Reading, int]] = [{} for _ in rules]  # of each row, what is read -> its number
 
     def state(self, input_ids: Tensor, rows: Tensor, columns: int) -> StateTensors:
         """What the last `columns` tokens of each prefix, (R, T) in all, have to know."""
-        flags = self.flags(input_ids, rows, columns)  # (R, columns, G)
-        new = self.table.strings[len(self.keys):]
-        tokens = flag_tokens(new, self.model.nretm.options.tokenizer)  # (U, L)
-        packed = torch.cat([torch.from_numpy(flags).flatten(), tokens.flatten()])
-        packed = packed.to(self.groups.device, non_blocking=True)  # the one copy to the device in a step
-        if new:
-            keys, values = encode(self.model, packed[flags.size:].view(tokens.shape))
+        flags, tokens = self.packed(input_ids, rows, columns)
+        if len(tokens):
+            keys, values = encode(self.model, tokens)
             self.keys, self.values = torch.cat([self.keys, keys]), torch.cat([self.values, values])
-        flags = packed[: flags.size].view(flags.shape)
         if self.expanded is None or len(self.expanded[0]) != len(rows):
             groups = self.groups[rows.to(self.groups.device)]  # (R, S)
             self.expanded = groups, F.one_hot(groups, self.size).to(self.keys.dtype)
         return StateTensors(self.keys[flags], self.values[flags], *self.expanded)
 
+    def packed(self, input_ids: Tensor, rows: Tensor, columns: int) -> tuple[Tensor, Tensor]:
+        """All work of the host in a step: flags, (R, columns, G), and the tokens of those that are new, (U, L)."""
+        flags = self.flags(input_ids, rows, columns)
+        tokens = flag_tokens(self.table.strings[len(self.keys):], self.model.nretm.options.tokenizer)
+        packed = torch.cat([torch.from_numpy(flags).flatten(), tokens.flatten()])
+        packed = packed.to(self.groups.device, non_blocking=True)  # the one copy to the device in a step
+        return packed[: flags.size].view(flags.shape), packed[flags.size:].view(tokens.shape)
+
     def flags(self, input_ids: Tensor, rows: Tensor, columns: int) -> np.ndarray:
         """The flag ids of every group after the last `columns` prefixes of each row: (R, columns, G)."""
         length = input_ids.shape[1]
-        if length > len(self.weights):
+        if length >= len(self.weights):  # the last one is for the row
             self.weights = _odd_numbers(max(POSITIONS, 2 * length))  # old hashes are void: this step replays
             self.weights_there = self.weights.to(input_ids.device)
         codes = (input_ids * self.weights_there[:length]).sum(1)  # (R,)
         codes, last, rows = torch.stack([codes, input_ids[:, -1], rows]).cpu().numpy()  # the one copy to the host
+        codes += rows * self.weights[-1].item()
         parents = codes - last * self.weights[length - 1].item()
-        flags = np.zeros((len(rows), columns, self.size), int)
-        nodes = {}
+        numbers = np.zeros((len(rows), columns), int)
+        prefixes, trackers = {}, self.trackers
         for i, (row, code, parent, token) in enumerate(zip(*map(np.ndarray.tolist, (rows, codes, parents, last)),
                                                             strict=True)):
-            tracker = self.trackers[row]
-            if tracker is None:
+            if trackers[row] is None:
                 continue
-            node = nodes.get((row, code))
-            if node is None:
-                before = self.nodes.get((row, parent))
-                if before is not None:
-                    node = self._step(tracker, before, token)
-                else:
-                    node = self._replay(tracker, input_ids[i].tolist())
-                nodes[row, code] = node
+            prefix = prefixes.get(code)
+            if prefix is None:
+                before = self.prefixes.get(parent)
+                prefix = self._replay(row, input_ids[i].tolist()) if before is None else self._step(row, before, token)
+                prefixes[code] = prefix
             for column in range(columns - 1, -1, -1):
-                flags[i, column, : len(node.state.flag_ids)] = node.state.flag_ids
-                node = node.parent
-        self.nodes = nodes
-        return flags
+                numbers[i, column] = prefix.column
+                prefix = prefix.parent
+        self.prefixes = prefixes
+        if len(self.numbers) > len(self.columns):
+            new = list(self.numbers)[len(self.columns):]
+            self.columns = np.concatenate([self.columns, np.array(new)])
+        return self.columns[numbers]
 
-    def _step(self, tracker: Tracker, node: Prefix, token: int) -> Prefix:
-        known = token < self.vocabulary  # T5 embeds more tokens than its tokenizer has: those write nothing
-        return Prefix(tracker.step(node.state, token) if known else node.state, node)
+    def _step(self, row: int, before: Prefix, token: int) -> Prefix:
+        if token >= self.vocabulary:  # T5 embeds more tokens than its tokenizer has: those write nothing
+            return Prefix(before.here, before.column, before)
+        here = self.trackers[row].automaton.step(before.here, token)
+        column = self.shown[row].get(here.now)
+        return Prefix(here, self._column(row, here.now) if column is None else column, before)
 
-    def _replay(self, tracker: Tracker, ids: list[int]) -> Prefix:
-        """The state of a prefix from scratch; the decoder's start token is not part of the text."""
-        node = Prefix(tracker.start(), None)
+    def _replay(self, row: int, ids: list[int]) -> Prefix:
+        """A prefix from scratch; the decoder's start token is not part of the text."""
+        here = self.trackers[row].automaton.start
+        prefix = Prefix(here, self._column(row, here.now), None)
         for token in ids[1:]:
-            node = self._step(tracker, node, token)
-        return node
+            prefix = self._step(row, prefix, token)
+        return prefix
+
+    def _column(self, row: int, now: Reading) -> int:
+        flag_ids = self.trackers[row].flag_ids(now.states)
+        flag_ids += (0,) * (self.size - len(flag_ids))
+        self.shown[row][now] = column = self.numbers.setdefault(flag_ids, len(self.numbers))
+        return column
 
     def verdicts(self, sequences: Tensor) -> list[Verdict | None]:
         """How the outputs, (B·n, T), fare by their rules."""
@@ -134,8 +152,11 @@ class Session:
         verdicts = []
         for i, ids in enumerate(sequences.tolist()):
             tracker = self.trackers[i // copies]
-            text = None if tracker is None else self._replay(tracker, ids).state.text
-            verdicts.append(None if tracker is None else check(tracker.rule, text, policy=self.policy))
+            if tracker is None:
+                verdicts.append(None)
+                continue
+            text = tracker.states(token for token in ids[1:] if token < self.vocabulary)[-1].text
+            verdicts.append(check(tracker.rule, text, policy=self.policy))
         return verdicts
 
 

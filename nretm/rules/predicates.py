@@ -4,10 +4,15 @@ A predicate is read in two independent ways.  The tracker runs it word by word:
 
     memory = p.start(policy)                         before the first word
     memory = p.read(memory, word, sentence, index)   for each word: number `index` (from 0) of sentence `sentence`
+    memory = p.end(memory, sentence)                 when the sentence has ended
     status, value = p.state(memory, at)              0 not satisfied, 1 in progress, 2 satisfied; a value or None
 
-and `nretm.check` asks `p.holds(text, tolerance)` of the finished text.  A memory is hashable, and never changed, only
-replaced.  A predicate may also help the search for a text that obeys (`tracking/witness.py`):
+and `nretm.check` asks `p.holds(text, tolerance)` of the finished text.  `at` says where the text is: see
+`tracking.automaton.Reading`.  A memory is hashable, and never changed, only replaced.  It should hold no more than can
+still change something: texts that leave the same memories share one state (section 2.3), and states are kept.  For the
+same reason `p.horizon()` says from which sentence and word on their numbers no longer matter.
+
+A predicate may also help the search for a text that obeys (`tracking/witness.py`):
 
     words, texts = p.need(memory, at, wanted)        what it lacks until it holds (or, not wanted, until it does not)
 
@@ -56,8 +61,18 @@ class Predicate(Rule):
     def read(self, memory, word: str, sentence: int, index: int):
         return memory
 
+    def end(self, memory, sentence: int):
+        return memory
+
     def state(self, memory, at) -> tuple[int, int | None]:
         raise NotImplementedError
+
+    def horizon(self) -> tuple[int, int] | None:
+        """(sentence, index) from which on `read`, `end` and `at` may stop counting; None: never.
+
+        A predicate with a horizon keeps its own counts: `at` has no lengths for it.
+        """
+        return None
 
     def broken(self, memory, at) -> bool:
         """Whether no further word can make it hold; asked only while its status is not 2."""
@@ -146,38 +161,53 @@ def predicate(cls: type) -> type[Predicate]:
 
 
 class Mention(NamedTuple):
-    """Whether a phrase has been mentioned: whole words, contiguous, within one sentence."""
+    """Whether a phrase has been mentioned: whole words, contiguous, within one sentence.
+
+    All that matters of the words before is how far into the phrase they have come, as in Knuth, Morris and Pratt's
+    (for several phrases Aho and Corasick's) search: the longest end of the text that begins one.
+    """
 
     ways: frozenset[tuple[str, ...]]
-    longest: int
-    recent: tuple[str, ...] = ()  # the last words of this sentence, if the phrase has more than one
+    beginnings: frozenset[tuple[str, ...]]  # of more than no words
+    begun: tuple[str, ...] = ()
     found: bool = False
 
     @classmethod
     def of(cls, phrases: tuple[str, ...], policy: Policy) -> Mention:
         ways = frozenset().union(*map(policy.phrase, phrases))
-        return cls(ways, max(map(len, ways)))
+        return cls(ways, frozenset(way[:n] for way in ways for n in range(1, len(way) + 1)))
 
-    def read(self, word: str, index: int) -> Mention:
+    def read(self, word: str) -> Mention:
         if self.found:
             return self
-        if self.longest == 1:
-            return Mention(self.ways, 1, (), True) if (word,) in self.ways else self
-        recent = (*self.recent, word)[-self.longest:] if index else (word,)
-        found = any(recent[i:] in self.ways for i in range(len(recent)))
-        return Mention(self.ways, self.longest, recent, found)
+        begun = (*self.begun, word)
+        while begun and begun not in self.beginnings:
+            begun = begun[1:]
+        if any(begun[i:] in self.ways for i in range(len(begun))):
+            return Mention(self.ways, self.beginnings, (), True)
+        return self if begun == self.begun else Mention(self.ways, self.beginnings, begun)
+
+    def end(self) -> Mention:
+        return self._replace(begun=()) if self.begun else self
 
     def need(self, *phrases: str) -> Need:
         """What is left of the nearest mention: the rest of one that is begun, or one of the phrases."""
         if self.found:
             return Need()
-        rests = [way[n:] for way in self.ways for n in range(len(way)) if self.recent[len(self.recent) - n:] == way[:n]]
+        rests = [way[n:] for way in self.ways for n in range(len(way)) if self.begun[len(self.begun) - n:] == way[:n]]
         begun = {" " + " ".join(rest): None for rest in sorted(rests, key=len) if rest not in self.ways}
         return Need(min(map(len, rests)), (*begun, *(f" {phrase}" for phrase in phrases)))
 
 
+class _Local(Predicate):
+    """A predicate that looks no further than its own sentence, if it speaks of one, and counts for itself."""
+
+    def horizon(self):
+        return (self.k or 0) + 1, 0
+
+
 @predicate
-class InSen(Predicate):
+class InSen(_Local):
     """InSen(w, k): w occurs in sentence k.  1 while sentence k is being written without w, 2 once w is in it."""
 
     w: Phrase
@@ -187,7 +217,10 @@ class InSen(Predicate):
         return Mention.of((self.w,), policy)
 
     def read(self, mention, word, sentence, index):
-        return mention.read(word, index) if sentence == self.k else mention
+        return mention.read(word) if sentence == self.k else mention
+
+    def end(self, mention, sentence):
+        return mention.end()
 
     def state(self, mention, at):
         return (2, None) if mention.found else (1, None) if at.sentence == self.k else (0, None)
@@ -212,7 +245,7 @@ class InSen(Predicate):
 
 
 @predicate
-class Order(Predicate):
+class Order(_Local):
     """Order(a, b): b is mentioned after a.  0 before a, 1 from a on, 2 once b begins after the first a has ended."""
 
     a: Phrase
@@ -223,7 +256,10 @@ class Order(Predicate):
 
     def read(self, mentions, word, sentence, index):
         a, b = mentions
-        return (a, b.read(word, index)) if a.found else (a.read(word, index), b)
+        return (a, b.read(word)) if a.found else (a.read(word), b)
+
+    def end(self, mentions, sentence):
+        return tuple(mention.end() for mention in mentions)
 
     def state(self, mentions, at):
         a, b = mentions
@@ -247,7 +283,7 @@ class Order(Predicate):
 
 
 @predicate
-class Copy(Predicate):
+class Copy(_Local):
     """Copy(w): w is mentioned, 0 before and 2 after; never 1.
 
     `forms` are further forms that count as a mention (the paper's P^_c): the input expression, and so what the
@@ -265,7 +301,10 @@ class Copy(Predicate):
         return Mention.of((self.w, *self.forms), policy)
 
     def read(self, mention, word, sentence, index):
-        return mention.read(word, index)
+        return mention.read(word)
+
+    def end(self, mention, sentence):
+        return mention.end()
 
     def state(self, mention, at):
         return (2, None) if mention.found else (0, None)
@@ -284,7 +323,7 @@ class Copy(Predicate):
 
 
 @predicate
-class TranslatedOnce(Predicate):
+class TranslatedOnce(_Local):
     """translateOnce(i): source sentence i is translated once.  1 while output sentence i is written, 2 afterwards.
 
     Its variables are the source tokens of sentence i.
@@ -295,7 +334,7 @@ class TranslatedOnce(Predicate):
     in_source = True
 
     def state(self, memory, at):
-        return (2, None) if self.k <= len(at.lengths) else (1, None) if at.sentence == self.k else (0, None)
+        return (2, None) if self.k <= at.ended else (1, None) if at.sentence == self.k else (0, None)
 
     def need(self, memory, at, wanted=True):
         return Need(_sentences_before(self.k, at)) if wanted else Need()
@@ -307,7 +346,14 @@ class TranslatedOnce(Predicate):
         return _number(len(text.sentences), "sentence")
 
 
-class _Counted(Predicate):
+class Tally(NamedTuple):
+    """A count of words, or of those among `these`."""
+
+    these: frozenset[str] | None
+    count: int = 0
+
+
+class _Counted(_Local):
     """Len and StopWordCount: `1 r` while the sentence is written, r what is still to come; 2 if it comes out even."""
 
     def __init__(self, *arguments):
@@ -321,30 +367,36 @@ class _Counted(Predicate):
     def signatures(cls):
         return ("k", "n"), ("n",)
 
-    def so_far(self, at) -> int | None:
-        """The count in the sentence, None if it has not begun."""
-        raise NotImplementedError
+    def start(self, policy):
+        return Tally(None)
 
-    def state(self, memory, at):
-        count = self.so_far(at)
-        if count is None:
+    def read(self, tally, word, sentence, index):
+        if self.k not in (None, sentence) or (tally.these is not None and word not in tally.these):
+            return tally
+        return Tally(tally.these, min(tally.count + 1, self.n + MOST_OVER))  # beyond, nothing changes any more
+
+    def end(self, tally, sentence):
+        missed = sentence == self.k and tally.count != self.n  # by how much no longer matters
+        return Tally(tally.these, self.n + MOST_OVER) if missed else tally
+
+    def _begun(self, at) -> bool:
+        return at.sentence > 0 if self.k is None else self.k == at.sentence or self.k <= at.ended
+
+    def state(self, tally, at):
+        if not self._begun(at):
             return 0, None
         if at.sentence == self.k or (self.k is None and not at.finished):
-            return 1, max(self.n - count, -MOST_OVER)
-        return (2, None) if count == self.n else (0, None)
+            return 1, max(self.n - tally.count, -MOST_OVER)
+        return (2, None) if tally.count == self.n else (0, None)
 
-    def broken(self, memory, at):
-        count = self.so_far(at)
+    def broken(self, tally, at):
         ended = at.finished or (self.k is not None and at.sentence > self.k)
-        return ended or (count is not None and count > self.n)
+        return ended or tally.count > self.n
 
-    def need(self, memory, at, wanted=True):
-        count = self.so_far(at)
+    def need(self, tally, at, wanted=True):
         if not wanted:
-            return Need(int(count == self.n))
-        if count is None:
-            return Need(self.n + (_sentences_before(self.k, at) if self.k else 0))
-        return Need(max(self.n - count, 0))
+            return Need(int(self._begun(at) and tally.count == self.n))
+        return Need(max(self.n - tally.count, 0) + (_sentences_before(self.k, at) if self.k else 0))
 
     def least_words(self):
         return self.n
@@ -380,9 +432,6 @@ class Len(_Counted):
     n: Count = None
     what = "word"
 
-    def so_far(self, at):
-        return at.words_in(self.k)
-
     def holds(self, text, tolerance=0):
         count = text.length(self.k)
         return count is not None and abs(count - self.n) <= tolerance
@@ -410,8 +459,8 @@ class StopWordCount(_Counted):
     n: Count = None
     what = "stop word"
 
-    def so_far(self, at):
-        return at.stops_in(self.k)
+    def start(self, policy):
+        return Tally(policy.stop_words)
 
     def holds(self, text, tolerance=0):
         count = text.stop_count(self.k)
