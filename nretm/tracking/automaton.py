@@ -189,17 +189,20 @@ class Automaton:
                                     for p, negated, memory in zip(self.predicates, self.negated, key[0], strict=True)])
         return reading
 
-    def verdict(self, here: Configuration) -> str:
-        """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next.
+    def broken(self, here: Configuration) -> tuple[bool, ...]:
+        """Of each literal, whether it does not hold and never will, whatever is written next.
 
         The tail counts for satisfaction, as flags do; against it only what no further character can undo.
         """
-        truth = {literal: True if state[0] == 2 else False if self._dead(i, here.settled) else None
-                 for i, (literal, state) in enumerate(zip(self.literals, here.now.states, strict=True))}
+        return tuple(status != 2 and self._dead(i, here.settled) for i, (status, _) in enumerate(here.now.states))
+
+    def verdict(self, here: Configuration) -> str:
+        """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next."""
+        truth = {literal: True if status == 2 else False if broken else None for literal, (status, _), broken
+                 in zip(self.literals, here.now.states, self.broken(here), strict=True)}
         return {True: "satisfied", None: "possible", False: "broken"}[_kleene(self.nnf, truth)]
 
     def _dead(self, i: int, at: Reading) -> bool:
-        """Whether literal i is not satisfied and will never be."""
         predicate, memory = self.predicates[i], at.memories[i]
         holds = predicate.state(memory, at)[0] == 2
         return at.finished or (holds if self.negated[i] else not holds and predicate.broken(memory, at))
@@ -208,9 +211,13 @@ class Automaton:
 _automata: weakref.WeakSet[Automaton] = weakref.WeakSet()
 
 
-@lru_cache(maxsize=1024)
 def automaton_for(rule: Rule, reader: TextReader) -> Automaton:
-    """The one automaton of a rule, a tokenizer and a policy."""
+    """The one automaton of a rule as it is written, a tokenizer and a policy."""
+    return _automaton_for(rule, str(rule), reader)
+
+
+@lru_cache(maxsize=1024)
+def _automaton_for(rule: Rule, expression: str, reader: TextReader) -> Automaton:
     return Automaton(rule, reader)
 
 

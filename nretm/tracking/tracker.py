@@ -65,6 +65,11 @@ class State:
         return [strings[flag_ids[group]] for group in self.tracker.groups]
 
     @property
+    def broken(self) -> tuple[bool, ...]:
+        """Of each literal, whether it does not hold and never will, whatever is written next."""
+        return self.tracker.automaton.broken(self.key)
+
+    @property
     def verdict(self) -> str:
         """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next."""
         return self.tracker.automaton.verdict(self.key)
