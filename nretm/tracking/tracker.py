@@ -75,11 +75,6 @@ class State:
         return self.tracker.automaton.verdict(self.key)
 
     @property
-    def broken(self) -> tuple[bool, ...]:
-        """For each literal whether no further word can make it hold."""
-        return tuple(self.tracker.truth(i, self) is False for i in range(len(self.tracker.literals)))
-
-    @property
     def token_ids(self) -> list[int]:
         """The prefix."""
         ids, state = [], self
