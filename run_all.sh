@@ -6,5 +6,5 @@ if [[ " $* " =~ " "(-h|--help|--list|--dry-run)" " ]]; then  # answered without 
     find_python
     PYTHONPATH="$repository" exec "$python" -m reproduction run "$@"
 fi
-set_up
+set_up reproduction
 exec "$python" -m reproduction run "$@"

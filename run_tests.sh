@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./setup_env.sh
-set_up test
+set_up reproduction test
 "$python" -m ruff check .
 exec "$python" -m pytest -q "$@"

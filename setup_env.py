@@ -1,6 +1,6 @@
 """Find or make the environment that run_tests.sh and run_all.sh use (standard library only).
 
-An interpreter that already has the pins of pyproject.toml is used as it is and nothing is installed.
+An interpreter that already has the pins of the extras that are asked for is used as it is and nothing is installed.
 Otherwise the repository's own `.venv` is made once and then reused; the user's environment is never changed.
 The path of the interpreter to use goes to standard output, everything for people to standard error.
 """
@@ -17,14 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+EXTRAS = ("reproduction", "test")  # all that .venv gets
 STAMP = VENV / "installed.txt"  # written when pip has finished: a .venv without it was interrupted
 
 
 def pins(*extras: str) -> dict[str, str]:
-    """Package -> version of the dependencies in pyproject.toml, and of the given extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lists = [project["dependencies"], *(project["optional-dependencies"][extra] for extra in extras)]
-    return dict(line.split("==") for lines in lists for line in lines)
+    """Package -> version of the given extras in pyproject.toml, which are pinned exactly."""
+    lists = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    return dict(line.split("==") for extra in extras for line in lists[extra])
 
 
 def missing(wanted: dict[str, str]) -> list[str]:
@@ -40,13 +40,14 @@ def missing(wanted: dict[str, str]) -> list[str]:
 
 
 def stamp() -> list[str]:
-    """What .venv is made from: interpreter, folder (its scripts hold absolute paths) and pins."""
+    """What .venv is made from: interpreter, folder (its scripts hold absolute paths), pins and constraints."""
     question = [PYTHON, "-c", "import sys; print(*sys.version_info[:2])"]
-    try:  # asked anew each time: a system upgrade may have replaced the interpreter or taken it away
+    try:  # every time: a system upgrade may have replaced the interpreter or taken it away
         answer = subprocess.run(question, capture_output=True, text=True).stdout.strip()
     except OSError:
         answer = "none"
-    return [f"python {answer}", f"folder {ROOT}"] + [f"{n}=={v}" for n, v in pins("test").items()]
+    constraints = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return [f"python {answer}", f"folder {ROOT}", *(f"{n}=={v}" for n, v in pins(*EXTRAS).items()), *constraints]
 
 
 def venv_state() -> str:
@@ -108,7 +109,7 @@ def make_venv() -> None:
                          "(on Debian and Ubuntu: apt install python3-venv) and run this again.")
         try:
             run([PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check",
-                 "--editable", ".[test]"], lock)
+                 "-c", "constraints.txt", "--editable", f".[{','.join(EXTRAS)}]"], lock)
         except subprocess.CalledProcessError:
             sys.exit("pip could not install the pinned packages (its own message is above); "
                      "set that right, for instance the network or the disk space, and run this again.")

@@ -12,8 +12,8 @@ find_python() {
     exit 1
 }
 
-# set_up [extra...]: sets `python` to an interpreter that has the pins of pyproject.toml (and of the extras)
-# and lets it import nretm from this checkout.
+# set_up extra...: sets `python` to an interpreter that has the pins of these extras of pyproject.toml and lets it
+# import nretm from this checkout.
 set_up() {
     find_python
     python="$("$python" "$repository/setup_env.py" "$@")" || exit

@@ -6,6 +6,7 @@ Rows are input tokens, columns are steps: column 0 is the empty prefix, column t
 from __future__ import annotations
 
 import html
+import importlib
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,8 +83,7 @@ class StateMatrix:
 
     def frame(self):
         """The matrix as a pandas frame, labelled with positions and tokens."""
-        import pandas
-
+        pandas = _needed("pandas")
         return pandas.DataFrame(
             self.strings,
             index=pandas.MultiIndex.from_tuples(list(enumerate(self.inputs)), names=["i", "input"]),
@@ -112,6 +112,7 @@ class StateMatrix:
 
     def plot(self, by: str = "flag"):
         """A matplotlib figure: one heatmap of the joined flags, or by="predicate" one panel per literal."""
+        _needed("matplotlib")
         from nretm.tracking.heatmap import plot_matrix
 
         return plot_matrix(self, by)
@@ -134,6 +135,14 @@ _OUTLINE = f"outline:2px solid {CHANGE[0]};border:2px solid {CHANGE[1]}"
 
 def _style(shade: str) -> str:
     return f"background:{COLORS[shade]};color:{INK[shade]};border:1px solid {EDGE if shade == '0' else COLORS[shade]}"
+
+
+def _needed(package: str):
+    """A package of the extra `plot`, which the library does without otherwise."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError:
+        raise ImportError(f"this needs {package}, which is not installed: pip install {package}") from None
 
 
 def _td(cell: Cell) -> str:

@@ -5,46 +5,98 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import packages_distributions
+import tomllib
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import setup_env
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_environment_yml_has_the_pins_of_pyproject():
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PINS = setup_env.pins("reproduction", "test")
+CONSTRAINTS = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+                   if not line.startswith("#"))
+
+
+def ranges(*extras: str) -> list[Requirement]:
+    """What the library asks for: ranges."""
+    lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)]
+    return [Requirement(line) for lines in lists for line in lines]
+
+
+def test_environment_yml_installs_the_pins():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     python, _, pip = environment["dependencies"]
     assert python == "python=3.11"
-    assert pip["pip"][-1] == "-e ."
-    assert dict(line.split("==") for line in pip["pip"][:-1]) == setup_env.pins("test")
+    assert pip["pip"] == ["-c constraints.txt", f"-e .[{','.join(setup_env.EXTRAS)}]"]
 
 
 def test_every_pin_is_exact_and_installed_here():
-    wanted = setup_env.pins("test")
-    assert wanted.keys() > setup_env.pins().keys() > {"torch", "transformers"}
-    assert all(re.fullmatch(r"\d+(\.\d+)*", pin) for pin in wanted.values())
-    assert setup_env.missing(wanted) == []
+    assert all(re.fullmatch(r"\d+(\.\d+)*", pin) for pin in (PINS | CONSTRAINTS).values())
+    assert PINS.items() <= CONSTRAINTS.items()
+    assert setup_env.missing(PINS) == []
 
 
-def test_every_import_is_pinned():
-    pinned = {re.sub(r"[-_.]+", "-", name).lower() for name in setup_env.pins("test")}
+def test_the_constraints_have_all_that_the_pins_bring_along():
+    known, waiting, seen = {canonicalize_name(name) for name in CONSTRAINTS}, list(PINS), set()
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name in seen:
+            continue
+        seen.add(name)
+        for line in requires(name) or ():
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                waiting.append(needed.name)
+    assert not {name for name in seen - known if not name.startswith(("nvidia-", "cuda-"))} - {"triton", "setuptools"}
+
+
+def test_the_ranges_of_the_library_contain_the_pins():
+    for needed in ranges("plot"):
+        assert needed.specifier.contains(PINS[needed.name]), needed
+        assert {clause.operator for clause in needed.specifier} == {">=", "<"}
+
+
+@pytest.mark.parametrize("folder, declared", [
+    ("nretm", [needed.name for needed in ranges("plot")]),
+    ("reproduction", setup_env.pins("reproduction")),
+    ("tests", PINS)])
+def test_every_import_is_declared(folder, declared):
+    declared = set(map(canonicalize_name, declared))
     distributions = packages_distributions()
-    unpinned = set()
-    for path in [*ROOT.glob("nretm/**/*.py"), *ROOT.glob("tests/**/*.py")]:
+    undeclared = set()
+    for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module]
             for top in {name.partition(".")[0] for name in names} - {"nretm"}:
-                owners = {re.sub(r"[-_.]+", "-", owner).lower() for owner in distributions.get(top, [])}
-                if owners and not owners & pinned and top not in sys.stdlib_module_names:
-                    unpinned.add(f"{path.relative_to(ROOT)}: {top}")
-    assert not unpinned
+                owners = set(map(canonicalize_name, distributions.get(top, [])))
+                if owners and not owners & declared and top not in sys.stdlib_module_names:
+                    undeclared.add(f"{path.relative_to(ROOT)}: {top}")
+    assert not undeclared
+
+
+def test_the_wheel_is_the_library_alone(tmp_path):
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", build, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with ZipFile(tmp_path / done.stdout.strip()) as wheel:
+        files = set(wheel.namelist())
+        about = next(name for name in files if name.endswith("METADATA")).removesuffix("METADATA")
+        scripts = wheel.read(f"{about}entry_points.txt").decode()
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "nretm").rglob("*.py")}
+    assert files == sources | {"nretm/py.typed"} | {
+        about + name for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")}
+    assert "nretm = nretm.cli:main" in scripts
 
 
 def test_missing_names_absent_and_other_versions():
@@ -61,8 +113,9 @@ def test_local_version_counts_as_the_pin(monkeypatch):
 def checkout(tmp_path, monkeypatch):
     """An empty checkout whose pins this interpreter lacks; installations are recorded, not done."""
     (tmp_path / "pyproject.toml").write_text(
-        '[project]\ndependencies = ["no-such-package==1.0"]\noptional-dependencies.test = []\n'
+        '[project]\noptional-dependencies.reproduction = ["no-such-package==1.0"]\noptional-dependencies.test = []\n'
     )
+    (tmp_path / "constraints.txt").write_text("no-such-package==1.0\nanother==2.0\n")
     venv = tmp_path / ".venv"
     places = {"ROOT": tmp_path, "VENV": venv, "PYTHON": venv / "bin" / "python", "STAMP": venv / "done"}
     for name, value in places.items():
@@ -83,12 +136,12 @@ def checkout(tmp_path, monkeypatch):
 
 
 def test_own_environment_is_made_once(checkout, capsys):
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     first = capsys.readouterr()
     assert checkout == ["venv", "pip"]
     assert first.out == f"{setup_env.PYTHON}\n"
     assert "minutes" in first.err and "GB" in first.err
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     assert checkout == ["venv", "pip"]
     assert capsys.readouterr() == (first.out, "")
 
@@ -104,21 +157,24 @@ def test_interrupted_installation_starts_again(checkout, monkeypatch, trouble):
 
     monkeypatch.setattr(setup_env, "run", stops)
     with pytest.raises((KeyboardInterrupt, SystemExit)):
-        setup_env.main([])
+        setup_env.main(["reproduction"])
     assert setup_env.venv_state() == "unusable"
     monkeypatch.setattr(setup_env, "run", whole)
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     assert checkout == ["venv", "pip", "venv", "pip"]
     assert setup_env.venv_state() == "ready"
 
 
 def test_changed_pins_update_and_a_moved_folder_rebuilds(checkout, monkeypatch, tmp_path):
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     pyproject = tmp_path / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("1.0", "1.1"))
     assert setup_env.venv_state() == "outdated"
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     assert checkout == ["venv", "pip", "pip"]
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text(constraints.read_text().replace("2.0", "2.1"))
+    assert setup_env.venv_state() == "outdated"
     monkeypatch.setattr(setup_env, "ROOT", tmp_path.rename(tmp_path.with_name("moved")))
     monkeypatch.setattr(setup_env, "VENV", setup_env.ROOT / ".venv")
     monkeypatch.setattr(setup_env, "STAMP", setup_env.VENV / "done")
@@ -126,14 +182,14 @@ def test_changed_pins_update_and_a_moved_folder_rebuilds(checkout, monkeypatch, 
 
 
 def test_lost_interpreter_rebuilds(checkout):
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     setup_env.PYTHON.unlink()
     assert setup_env.venv_state() == "unusable"
 
 
 def test_active_environment_without_the_pins_is_left_alone(checkout, monkeypatch, capsys):
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
-    setup_env.main([])
+    setup_env.main(["reproduction"])
     out, err = capsys.readouterr()
     assert out == f"{setup_env.PYTHON}\n"
     assert "lacks 1 of the pins (no-such-package 1.0)" in err
@@ -141,7 +197,7 @@ def test_active_environment_without_the_pins_is_left_alone(checkout, monkeypatch
 
 def test_environment_with_the_pins_is_used_as_it_is(checkout, monkeypatch, capsys):
     monkeypatch.setattr(setup_env, "version", lambda name: "1.0")
-    setup_env.main(["test"])
+    setup_env.main(["reproduction", "test"])
     assert capsys.readouterr() == (f"{sys.executable}\n", "")
     assert checkout == [] and not setup_env.VENV.exists()
 
