@@ -43,10 +43,10 @@ __all__ = [
     "predicate", "save", "state_matrix", "write",
 ]
 
+if not TYPE_CHECKING:  # or a checker would take any name for one of ours
+    def __getattr__(name: str):
+        if name in _NEURAL:
+            from nretm import modeling
 
-def __getattr__(name: str):
-    if name in _NEURAL:
-        from nretm import modeling
-
-        return getattr(modeling, name)
-    raise AttributeError(f"module 'nretm' has no attribute {name!r}")
+            return getattr(modeling, name)
+        raise AttributeError(f"module 'nretm' has no attribute {name!r}")

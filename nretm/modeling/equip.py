@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -23,6 +24,8 @@ from nretm.modeling.state_encoder import FFN, HEADS, StateEncoder, encode
 from nretm.rules.formula import Rule
 from nretm.text.policy import Policy
 from nretm.version import __version__
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class TrackingOptions:
     compress: bool
 
 
-def equip(model: nn.Module, tokenizer, policy: Policy | None = None, compress: bool = True) -> nn.Module:
+def equip(model: Model, tokenizer, policy: Policy | None = None, compress: bool = True) -> Model:
     """Add the State Matrix Encoder and let every cross-attention of the decoder see the state matrix.
 
     The model is changed in place and returned. Until it is trained, and whenever it is given no rules, it computes
@@ -231,7 +234,7 @@ def save(model: nn.Module, folder: str | Path, trained: bool = False) -> None:
 WEIGHTS, SETTINGS = "nretm.safetensors", "nretm.json"
 
 
-def load(model: nn.Module, folder: str | Path, tokenizer=None) -> nn.Module:
+def load(model: Model, folder: str | Path, tokenizer=None) -> Model:
     """Read what `save` wrote into a model, whose settings become those of the folder.
 
     A model that is not equipped yet is equipped on the way: only then its tokenizer is needed.
