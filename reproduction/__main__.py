@@ -16,6 +16,8 @@ def main() -> int | None:
     if len(sys.argv) > 1 and sys.argv[1] in COMMANDS:
         module, _ = COMMANDS[sys.argv.pop(1)]
         return importlib.import_module(module).main()
+    if wrong := [word for word in sys.argv[1:2] if word not in ("-h", "--help")]:
+        print(f"There is no command {wrong[0]!r}.", file=sys.stderr)
     print("usage: python -m reproduction COMMAND [options]\n\ncommands (each has its own --help):")
     for name, (_, does) in COMMANDS.items():
         print(f"  {name:10} {does}")

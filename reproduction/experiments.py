@@ -16,8 +16,9 @@ class Experiment:
     task       as reproduction.data.load knows it, with the `rule` to make of it
     base       which pretrained model of the profile it starts from: t5-base, t5-large or mbart
     tracked    with NRETM, or without (the baseline reads the same input expression)
+    probe      what the trained model is asked besides, as reproduction.probes knows it
     shipped    its trained model comes with the repository: run_all.sh evaluates it and does not train it
-    weights    another experiment whose trained model is only decoded anew, by grid beam search
+    decodes    another experiment, whose trained model is decoded by grid beam search; nothing is trained
     """
 
     name: str
@@ -27,7 +28,8 @@ class Experiment:
     rule: str
     base: str
     tracked: bool
-    weights: str | None = None
+    decodes: str | None = None
+    probe: str | None = None
     shipped: bool = False
 
 
@@ -38,9 +40,11 @@ def _all() -> list[Experiment]:
     found = []
     for rule in STORY_RULES:
         found.append(Experiment(f"{rule}-t5", "table1", "T5", "rocstories", rule, "t5-base", False))
-        found.append(Experiment(f"{rule}-nretm", "table1", "NRETM", "rocstories", rule, "t5-base", True))
+        probe = "next words" if rule == "r1" else None
+        found.append(Experiment(f"{rule}-nretm", "table1", "NRETM", "rocstories", rule, "t5-base", True, probe=probe))
     found.append(Experiment("zeroshot-t5", "table4", "T5", "rocstories", "zeroshot", "t5-base", False))
-    found.append(Experiment("zeroshot-nretm", "table4", "NRETM", "rocstories", "zeroshot", "t5-base", True))
+    found.append(Experiment("zeroshot-nretm", "table4", "NRETM", "rocstories", "zeroshot", "t5-base", True,
+                            probe="second phrase"))
     found.append(Experiment("any-t5", "any", "T5", "rocstories", "any", "t5-base", False, shipped=True))
     found.append(Experiment("any-nretm", "any", "NRETM", "rocstories", "any", "t5-base", True, shipped=True))
     for size in ("base", "large"):
@@ -58,11 +62,11 @@ def _all() -> list[Experiment]:
 EXPERIMENTS = {experiment.name: experiment for experiment in _all()}
 
 
-def experiment(name: str) -> Experiment:
+def experiment_named(name: str) -> Experiment:
     if name not in EXPERIMENTS:
-        raise ValueError(f"unknown experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}")
+        raise ValueError(f"There is no experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}.")
     return EXPERIMENTS[name]
 
 
 def of_table(table: str) -> list[Experiment]:
-    return [one for one in EXPERIMENTS.values() if one.table == table]
+    return [experiment for experiment in EXPERIMENTS.values() if experiment.table == table]

@@ -114,10 +114,10 @@ def sentence_accuracy(rules, outputs: Sequence[str], policy: Policy = POLICY) ->
     """CSA: phrases in the sentence that InSen asks for; MR: phrases anywhere in the output (Table 4)."""
     right, anywhere = [], []
     for rule, text in _pairs(rules, outputs):
-        asked = [literal for literal in rule.literals if isinstance(literal, nretm.InSen)]
+        wanted = [literal for literal in rule.literals if isinstance(literal, nretm.InSen)]
         placed = nretm.check(rule, text, 0, policy).by_predicate
-        right.append((sum(placed[p] for p in asked), len(asked)))
-        anywhere.append((sum(_mentions(p.w, text, policy) for p in asked), len(asked)))
+        right.append((sum(placed[p] for p in wanted), len(wanted)))
+        anywhere.append((sum(_mentions(p.w, text, policy) for p in wanted), len(wanted)))
     return {"CSA": _score(right), "MR": _score(anywhere)}
 
 

@@ -38,6 +38,7 @@ from transformers import (
 )
 
 import reproduction.data
+from reproduction.checkpoints import last_checkpoint
 from reproduction.data.learned_tokens import learned_tokenizer
 from reproduction.files import BASES_FOLDER, MADE_BASES_FOLDER, write_whole
 from reproduction.report import run_files
@@ -281,7 +282,8 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
             logging_steps=max(1, min(100, steps // 4)), save_steps=SAVE_STEPS, save_total_limit=1, report_to="none",
             dataloader_pin_memory=False),
         optimizers=(optimizer(model, base.learning_rate), None))
-    outcome = trainer.train(resume_from_checkpoint=bool(list(work.glob("checkpoint-*"))))
+    last = last_checkpoint(work)
+    outcome = trainer.train(resume_from_checkpoint=str(last) if last else None)
     if base.family == "mbart":
         tokenizer.src_lang = "zh_CN"
     model.config.use_cache = True  # the Trainer switched it off
@@ -305,13 +307,21 @@ def digest(texts: dict[str, list[str]], more: str = "") -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m reproduction pretrain", description=__doc__.splitlines()[0])
-    parser.add_argument("name", choices=list(MODELS))
-    parser.add_argument("--data", default="builtin", help="the folder of real text that a mini base is made from")
-    parser.add_argument("--out", type=Path, help="another folder than reproduction/bases/NAME or work/bases/NAME")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, help="instead of those that the shipped base was trained for")
-    asked = parser.parse_args()
-    print(f"written: {pretrain(asked.name, asked.out, asked.seed, asked.steps, asked.data)}")
+    parser.add_argument("name", choices=list(MODELS), help="which base model to make")
+    parser.add_argument("--data", default="builtin", metavar="DIR",
+                        help="the folder of real text that a mini base is made from")
+    parser.add_argument("--out", type=Path, metavar="DIR",
+                        help="where to write it (default: reproduction/bases/NAME or work/bases/NAME)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N",
+                        help="of weights, texts and their order; the shipped bases have 0 (the default)")
+    parser.add_argument("--steps", type=int, metavar="N",
+                        help="optimizer steps (default: as many as the shipped base was trained for)")
+    arguments = parser.parse_args()
+    try:
+        folder = pretrain(arguments.name, arguments.out, arguments.seed, arguments.steps, arguments.data)
+    except ValueError as error:
+        raise SystemExit(f"pretrain: {error}") from error
+    print(f"written: {folder}")
 
 
 if __name__ == "__main__":

@@ -5,52 +5,56 @@ value where it comes from. Whatever is passed on the command line or by papermil
 """
 
 import tomllib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from reproduction.experiments import EXPERIMENTS, Experiment
 from reproduction.files import BASES_FOLDER, MADE_BASES_FOLDER, PROFILES_FOLDER
 
 
+def _setting(default, meaning: str):
+    """A field with its default and what it means: `--help` and the reader of this file see the same words."""
+    return field(default=default, metadata={"meaning": meaning})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """One training and its evaluation. Sizes of None mean all there is."""
+    """One training and its evaluation."""
 
-    # what
-    model: str  # a hub id, a folder, or the name of a base that comes with the package
-    data: str = "builtin"  # or "hub", or a folder
-    train_size: int | None = None  # rows of each split
-    dev_size: int | None = None
-    test_size: int | None = None
-    shares: str = "demo"  # the profile whose [any_shares] the rules of any shape are drawn by
+    model: str = field(metadata={"meaning": "a hub id, a folder, or a base of ours"})
+    data: str = _setting("builtin", 'where the examples come from: "builtin", "hub" or a folder')
+    train_size: int | None = _setting(None, "rows of train to use; all if not set")
+    dev_size: int | None = _setting(None, "rows of dev to use; all if not set")
+    test_size: int | None = _setting(None, "rows of test to use; all if not set")
+    shares: str = _setting("demo", "the profile whose [any_shares] the rules of any shape are drawn by")
     # training
-    steps: int = 1000
-    batch: int = 32
-    accumulation: int = 1  # a step has batch * accumulation examples on one device
-    alike: bool = False  # targets of about one length to a batch
-    learning_rate: float = 5e-5
-    state_rate: float = 1.0  # the rate of what NRETM adds is this many times the others'
-    schedule: str = "constant"  # a name that transformers knows
-    warmup: int = 0
-    beta2: float = 0.999
-    weight_decay: float = 0.0
-    clip: float = 1.0
-    freeze: bool = True  # decoder self-attention and feed-forward, embeddings, LM head
-    precision: str = "fp32"  # or "bf16"
-    evaluate_every: int = 100  # steps; a checkpoint is written each time
-    seed: int = 0
-    device: str = "auto"  # a GPU where there is one; or "cpu"
+    steps: int = _setting(1000, "optimizer steps")
+    batch: int = _setting(32, "examples that a device sees at a time")
+    accumulation: int = _setting(1, "batches per step: a step has batch * accumulation examples on one device")
+    alike: bool = _setting(False, "targets of about the same length in each batch: true or false")
+    learning_rate: float = _setting(5e-5, "AdamW's learning rate")
+    state_rate: float = _setting(1.0, "what NRETM adds learns this many times as fast as the rest")
+    schedule: str = _setting("constant", "how the rate changes: a scheduler's name in transformers")
+    warmup: int = _setting(0, "steps in which the rate rises from zero")
+    beta2: float = _setting(0.999, "AdamW's second beta")
+    weight_decay: float = _setting(0.0, "AdamW's weight decay")
+    clip: float = _setting(1.0, "largest norm of the gradient")
+    freeze: bool = _setting(True, "freeze decoder self-attention, feed-forward, embeddings and LM head: true or false")
+    precision: str = _setting("fp32", "fp32 or bf16")
+    evaluate_every: int = _setting(100, "steps between evaluations on dev; a checkpoint is written each time")
+    seed: int = _setting(0, "of weights, order of examples and dropout")
+    device: str = _setting("auto", 'auto (a GPU where there is one), "cpu" or "cuda"')
     # decoding
-    beams: int = 5
-    dev_beams: int = 1  # while training
-    max_new_tokens: int = 100
-    length_penalty: float = 1.0
-    no_repeat_ngram: int = 0
-    decode_batch: int = 32
+    beams: int = _setting(5, "beams on test")
+    dev_beams: int = _setting(1, "beams on dev, while training")
+    max_new_tokens: int = _setting(100, "longest output, in tokens")
+    length_penalty: float = _setting(1.0, "beam scores are divided by length to this power")
+    no_repeat_ngram: int = _setting(0, "no n-gram of this size twice in an output; 0 allows all")
+    decode_batch: int = _setting(32, "examples decoded at a time")
 
     def __post_init__(self):
-        for field in fields(self):
-            object.__setattr__(self, field.name, _as(field, getattr(self, field.name)))
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, _in_its_type(entry, getattr(self, entry.name)))
         for name in ("steps", "batch", "accumulation", "evaluate_every", "beams", "max_new_tokens", "decode_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be at least 1.")
@@ -64,50 +68,58 @@ class Settings:
         return str(ours[0]) if ours else self.model
 
 
-def names() -> list[str]:
+def profile_names() -> list[str]:
     return sorted(path.stem for path in PROFILES_FOLDER.glob("*.toml"))
 
 
-def read(profile: str) -> dict[str, dict]:
+def read_profile(profile: str) -> dict[str, dict]:
     """The tables of a profile."""
-    if profile not in names():
-        raise ValueError(f"There is no profile {profile!r}: choose one of {', '.join(names())}.")
+    if profile not in profile_names():
+        raise ValueError(f"There is no profile {profile!r}: choose one of {', '.join(profile_names())}.")
     return tomllib.loads((PROFILES_FOLDER / f"{profile}.toml").read_text(encoding="utf-8"))
 
 
 def experiments_of(profile: str) -> list[Experiment]:
     """The experiments that the profile has a base model for."""
-    return [one for one in EXPERIMENTS.values() if one.base in read(profile)["models"]]
+    models = read_profile(profile)["models"]
+    return [experiment for experiment in EXPERIMENTS.values() if experiment.base in models]
 
 
-def settings(profile: str, experiment: Experiment, **overrides) -> Settings:
+def settings_for(profile: str, experiment: Experiment, **overrides) -> Settings:
     """The settings of an experiment under a profile; an override of None leaves the profile's value."""
-    tables = read(profile)
+    tables = read_profile(profile)
     if experiment.base not in tables["models"]:
         raise ValueError(f"The profile {profile} has no {experiment.base}, so that {experiment.name} is not run.")
-    chosen = {"model": tables["models"][experiment.base]} | tables["all"] | tables.get(experiment.task, {})
-    chosen |= tables.get(experiment.rule, {})
-    chosen |= {name: value for name, value in overrides.items() if value is not None}
-    known = {field.name for field in fields(Settings)}
-    if unknown := sorted(set(chosen) - known):
+    values = {"model": tables["models"][experiment.base]} | tables["all"] | tables.get(experiment.task, {})
+    values |= tables.get(experiment.rule, {})
+    values |= {name: value for name, value in overrides.items() if value is not None}
+    known = {entry.name for entry in fields(Settings)}
+    if unknown := sorted(set(values) - known):
         raise ValueError(f"Unknown setting {', '.join(unknown)}: choose from {', '.join(sorted(known))}.")
-    return Settings(**chosen)
+    return Settings(**values)
 
 
-def describe(chosen: Settings) -> dict:
-    """For run files: what was set, with the base named rather than its place on this machine."""
-    told = asdict(chosen)
+def described(settings: Settings) -> dict:
+    """For run files: what was set, with folders named rather than their places on this machine."""
+    values = asdict(settings)
     for name in ("model", "data"):
-        if Path(told[name]).is_absolute():
-            told[name] = Path(told[name]).name
-    return told
+        if Path(values[name]).is_absolute():
+            values[name] = Path(values[name]).name
+    return values
 
 
-def _as(field, value):
+def add_options(parser) -> None:
+    """An option for every setting, with what it means; None where it is not given."""
+    group = parser.add_argument_group("settings", "each overrides the profile's value")
+    for entry in fields(Settings):
+        group.add_argument(f"--{entry.name.replace('_', '-')}", metavar="X", help=entry.metadata["meaning"])
+
+
+def _in_its_type(entry, value):
     """A value in the field's type: papermill and the command line may hand over text."""
     kind = {"int": int, "int | None": int, "float": float, "bool": bool, "str": str}[
-        field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))]
-    if value is None and field.default is None:
+        entry.type if isinstance(entry.type, str) else getattr(entry.type, "__name__", str(entry.type))]
+    if value is None and entry.default is None:
         return None
     if kind is bool and str(value).lower() in ("true", "false"):
         return str(value).lower() == "true"
@@ -117,4 +129,4 @@ def _as(field, value):
         return kind(float(value)) if kind is int else kind(value)
     except (TypeError, ValueError):
         need = {int: "a whole number", float: "a number", bool: "true or false"}[kind]
-        raise ValueError(f"{field.name} is {value!r}: it must be {need}.") from None
+        raise ValueError(f"{entry.name} is {value!r}: it must be {need}.") from None

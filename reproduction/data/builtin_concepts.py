@@ -109,16 +109,16 @@ def sentence(scene: Scene, rng: random.Random) -> str:
                 return verb if joined else f"{manner if many else AUXILIARIES[manner]} {verb}"
 
     if manner == "passive":
-        told = f"{thing} {'are' if things else 'is'} {form(scene.verb, 'VBN')} by {who}"
+        clause = f"{thing} {'are' if things else 'is'} {form(scene.verb, 'VBN')} by {who}"
         also = f"who {be} {form(scene.also, 'VBG')}" if scene.also else ""
-        parts = [told, also, place]
+        parts = [clause, also, place]
     else:
-        told = f"{who} {finite(scene.verb)} {thing}".strip()
+        clause = f"{who} {finite(scene.verb)} {thing}".strip()
         also = rng.choice([f"and {finite(scene.also, joined=True)}", f"while {form(scene.also, 'VBG')}"]
                           ) if scene.also else ""
-        parts = [told, place, also]
+        parts = [clause, place, also]
     if place and rng.random() < 0.3:
-        parts = [f"{place},", told, also]
+        parts = [f"{place},", clause, also]
     words = " ".join(part for part in parts if part)
     return words[0].upper() + words[1:] + "."
 
@@ -127,15 +127,15 @@ def sets(split: str, size: int | None = None, seed: int = 0) -> list[tuple[tuple
     """The concepts and references of a split; sets with novel concepts are not for training."""
     rng = random.Random(f"concepts {seed}")
     seen: set[frozenset[str]] = set()
-    told: set[str] = set()
+    used: set[str] = set()
 
     def new(name: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        one = scene(rng)
-        concepts = frozenset(one.concepts)
+        drawn = scene(rng)
+        concepts = frozenset(drawn.concepts)
         if concepts in seen or (name == "train" and concepts & NOVEL):
             return None
         seen.add(concepts)
-        return tuple(rng.sample(one.concepts, len(concepts))), _references(one, name, told, rng)
+        return tuple(rng.sample(drawn.concepts, len(concepts))), _references(drawn, name, used, rng)
 
     return draw(split, SIZES, size, new)
 
@@ -147,25 +147,25 @@ def wider(seed: int = 0, size: int = 3_000) -> list[str]:
     """
     rng = random.Random(f"wider concepts {seed}")
     held_out = {frozenset(concepts) for split in ("dev", "test") for concepts, _ in sets(split, seed=seed)}
-    told: dict[str, None] = {}
-    while len(told) < size:
-        one = scene(rng)
-        concepts = frozenset(one.concepts)
+    sentences: dict[str, None] = {}
+    while len(sentences) < size:
+        drawn = scene(rng)
+        concepts = frozenset(drawn.concepts)
         if concepts & NOVEL and concepts not in held_out:
-            told[sentence(one, rng)] = None
-    return list(told)
+            sentences[sentence(drawn, rng)] = None
+    return list(sentences)
 
 
-def _references(scene: Scene, split: str, told: set[str], rng: random.Random) -> tuple[str, ...]:
+def _references(scene: Scene, split: str, used: set[str], rng: random.Random) -> tuple[str, ...]:
     """Sentences that tell the scene and have not been told before."""
     references: list[str] = []
     wanted = rng.randint(*REFERENCES[split])
     while len(references) < wanted:
-        one = scene
+        shown = scene
         if split == "train" and rng.random() < MISSING:  # as people do: forgets the place or what else was done
-            one = replace(scene, place=None) if scene.place and scene.also else replace(scene, also=None)
-        if (words := sentence(one, rng)) not in told:
-            told.add(words)
+            shown = replace(scene, place=None) if scene.place and scene.also else replace(scene, also=None)
+        if (words := sentence(shown, rng)) not in used:
+            used.add(words)
             references.append(words)
     return tuple(references)
 

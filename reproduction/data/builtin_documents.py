@@ -58,7 +58,7 @@ class Clause:
 def _thing(nouns: list[str], rng: random.Random) -> tuple[str, str, bool]:
     """A noun phrase in both languages, and whether it is plural."""
     noun = rng.choice(nouns)
-    measure, one, many = THINGS[noun]
+    measure, single, many = THINGS[noun]
     zh_adjective = rng.choice(list(ADJECTIVES)) if rng.random() < 0.4 else ""
     adjective = ADJECTIVES[zh_adjective] + " " if zh_adjective else ""
     match rng.choice(["number", "one", "this", "that", "bare"]):
@@ -66,12 +66,12 @@ def _thing(nouns: list[str], rng: random.Random) -> tuple[str, str, bool]:
             number = rng.choice(list(NUMBERS))
             return f"{number}{measure}{zh_adjective}{noun}", f"{NUMBERS[number]} {adjective}{many}", True
         case "one":
-            article = "an" if (adjective or one)[0] in "aeiou" else "a"
-            return f"一{measure}{zh_adjective}{noun}", f"{article} {adjective}{one}", False
+            article = "an" if (adjective or single)[0] in "aeiou" else "a"
+            return f"一{measure}{zh_adjective}{noun}", f"{article} {adjective}{single}", False
         case "this":
-            return f"这{measure}{zh_adjective}{noun}", f"this {adjective}{one}", False
+            return f"这{measure}{zh_adjective}{noun}", f"this {adjective}{single}", False
         case "that":
-            return f"那{measure}{zh_adjective}{noun}", f"that {adjective}{one}", False
+            return f"那{measure}{zh_adjective}{noun}", f"that {adjective}{single}", False
         case _:
             return f"{zh_adjective}{noun}", f"{adjective}{many}", True
 
@@ -129,8 +129,8 @@ def talk(rng: random.Random) -> list[tuple[str, str]]:
     pairs: dict[str, str] = {}
     subject = ""
     while len(pairs) < length:
-        one = clause(subject, rng)
-        zh, en, last = one.zh, one.en, one.subject
+        first = clause(subject, rng)
+        zh, en, last = first.zh, first.en, first.subject
         opening, joining = rng.sample(list(LINKS), 2)
         if pairs and rng.random() < 0.3:
             zh, en = opening + zh, f"{LINKS[opening]} {en}"
@@ -149,11 +149,11 @@ def talks(split: str, size: int | None = None, seed: int = 0) -> list[list[tuple
     seen: set[tuple[tuple[str, str], ...]] = set()
 
     def new(_: str) -> list[tuple[str, str]] | None:
-        one = talk(rng)
-        if tuple(one) in seen:
+        drawn = talk(rng)
+        if tuple(drawn) in seen:
             return None
-        seen.add(tuple(one))
-        return one
+        seen.add(tuple(drawn))
+        return drawn
 
     return draw(split, SIZES, size, new)
 
@@ -166,8 +166,8 @@ def vocabulary() -> tuple[list[str], list[str]]:
     en += [time for time, _ in TIMES.values()] + [word for verb in VERBS.values() for word in verb[:4]]
     for subject, pronoun, _ in SUBJECTS.values():
         en += [subject, pronoun]
-    for measure, one, many in THINGS.values():
+    for measure, single, many in THINGS.values():
         zh.append(measure)
-        en += [one, many]
+        en += [single, many]
     words = {word for text in en for word in text.split()}
     return sorted(set("".join(zh))), sorted(words | {word.capitalize() for word in words})

@@ -107,14 +107,14 @@ def _fill(words: int, rng: random.Random) -> list[int]:
     """A kind of filler for every slot, so that they have exactly `words` words together; -1 leaves it empty."""
     stops, weights = _stop_words(words)
     left = words, rng.choices(stops, cum_weights=weights)[0]
-    chosen = []
+    fillers = []
     for slot, (_, empty) in enumerate(SLOTS):
         kinds, weights = _kinds(slot, left)
         kind = rng.choices(kinds, cum_weights=weights)[0]
         spent = _costs()[slot][kind]
         left = left[0] - spent[0], left[1] - spent[1]
-        chosen.append(max(kind - empty, -1))
-    return chosen
+        fillers.append(max(kind - empty, -1))
+    return fillers
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def story(rng: random.Random) -> list[str]:
     for place, event in enumerate(rng.sample(events, 5)):
         subject = name if place in named or rng.random() < 0.1 else he
         length = rng.choices(range(SHORTEST, LONGEST + 1), LENGTH_WEIGHTS)[0]
-        told = style.tell(subject, event, _fill(length - SHORTEST, rng)).format(**PRONOUNS[he])
-        sentences.append(told[0].upper() + told[1:] + rng.choices(".!", [9, 1])[0])
+        words = style.tell(subject, event, _fill(length - SHORTEST, rng)).format(**PRONOUNS[he])
+        sentences.append(words[0].upper() + words[1:] + rng.choices(".!", [9, 1])[0])
     return sentences
 
 
@@ -158,11 +158,11 @@ def stories(split: str, size: int | None = None, seed: int = 0) -> list[list[str
     seen: set[tuple[str, ...]] = set()
 
     def new(_: str) -> list[str] | None:
-        one = story(rng)
-        if tuple(one) in seen:
+        drawn = story(rng)
+        if tuple(drawn) in seen:
             return None
-        seen.add(tuple(one))
-        return one
+        seen.add(tuple(drawn))
+        return drawn
 
     return draw(split, SIZES, size, new)
 

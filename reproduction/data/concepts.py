@@ -32,14 +32,14 @@ def prepare(rows: Sequence[Row], rule: str, split: str, policy: Policy = Policy(
     for name, concepts, references in rows:
         strict = copies(concepts)
         loose = inflected(strict)
-        chosen = strict if rule == "copy" else loose
+        wanted = strict if rule == "copy" else loose
         references = tuple(references)
         if split != "train":
-            examples.append(Example(name, "", chosen, references[0] if references else "", references))
+            examples.append(Example(name, "", wanted, references[0] if references else "", references))
             continue
         for number, reference in enumerate(references):
             if check(loose, reference, policy=policy):
-                examples.append(Example(f"{name}.{number}", "", chosen, reference.lower(), references))
+                examples.append(Example(f"{name}.{number}", "", wanted, reference.lower(), references))
             else:
                 missed += 1
     return examples, {MISSED: missed}

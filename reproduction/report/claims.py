@@ -62,15 +62,15 @@ def judge(results: str | Path) -> list[Judgement]:
 
 def frame(results: str | Path, table: str | None = None) -> pandas.DataFrame:
     """The judgements as a frame, of one table or of all."""
-    return pandas.DataFrame([{"table": one.claim.table, "claim": one.claim.says, "outcome": one.outcome,
-                              "found": one.found} for one in judge(results) if table in (None, one.claim.table)])
+    return pandas.DataFrame([{"table": each.claim.table, "claim": each.claim.says, "outcome": each.outcome,
+                              "found": each.found} for each in judge(results) if table in (None, each.claim.table)])
 
 
 def _gaps(figures: Figures, pairs: list[tuple[str, str]], measure: str) -> list[float]:
     return [figures(above, measure) - figures(below, measure) for above, below in pairs]
 
 
-def _told(names: list[str], gaps: list[float]) -> str:
+def _listed(names: list[str], gaps: list[float]) -> str:
     return ", ".join(f"{name} {gap:+.1f}" for name, gap in zip(names, gaps, strict=True))
 
 
@@ -80,18 +80,18 @@ def _pairs(*rules: str) -> list[tuple[str, str]]:
 
 def _length_rules(figures):
     gaps = _gaps(figures, _pairs("r1", "r2", "r3"), "CSR")
-    return min(gaps) >= WIDE, f"NRETM − T5 in CSR: {_told(['R1', 'R2', 'R3'], gaps)}"
+    return min(gaps) >= WIDE, f"NRETM − T5 in CSR: {_listed(['R1', 'R2', 'R3'], gaps)}"
 
 
 def _easy_rules(figures):
     gaps = _gaps(figures, _pairs("insen", "order"), "CSR")
-    return max(map(abs, gaps)) <= EQUAL, f"NRETM − T5 in CSR: {_told(['InSen', 'Order'], gaps)}"
+    return max(map(abs, gaps)) <= EQUAL, f"NRETM − T5 in CSR: {_listed(['InSen', 'Order'], gaps)}"
 
 
 def _rouge(figures):
     gaps = _gaps(figures, _pairs("insen", "order", "r1", "r2", "r3"), "ROUGE-L")
     return (max(map(abs, gaps)) <= EQUAL_ROUGE,
-            f"NRETM − T5 in ROUGE-L: {_told(['InSen', 'Order', 'R1', 'R2', 'R3'], gaps)}")
+            f"NRETM − T5 in ROUGE-L: {_listed(['InSen', 'Order', 'R1', 'R2', 'R3'], gaps)}")
 
 
 def _near_misses(figures):
@@ -121,8 +121,8 @@ def _commongen(measure: str):
     def judged(figures):
         names = ["", "-pc", "-pc-hat"]
         rows = {size: [figures(f"commongen-t5-{size}{name}", measure) for name in names] for size in ("base", "large")}
-        told = "; ".join(f"{size}: T5 {a:.1f}, P_c {b:.1f}, P̂_c {c:.1f}" for size, (a, b, c) in rows.items())
-        return all(a < b < c for a, b, c in rows.values()), told
+        found = "; ".join(f"{size}: T5 {a:.1f}, P_c {b:.1f}, P̂_c {c:.1f}" for size, (a, b, c) in rows.items())
+        return all(a < b < c for a, b, c in rows.values()), found
     return judged
 
 
@@ -139,7 +139,7 @@ def _aligned(figures):
 
 def _translation(figures):
     gaps = [figures("ted15-mbart-pc", m) - figures("ted15-mbart", m) for m in ("s-BLEU", "d-BLEU")]
-    return min(gaps) > 0, f"NRETM − mBART: {_told(['s-BLEU', 'd-BLEU'], gaps)}"
+    return min(gaps) > 0, f"NRETM − mBART: {_listed(['s-BLEU', 'd-BLEU'], gaps)}"
 
 
 CLAIMS = (

@@ -89,9 +89,10 @@ def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     """What each run of a table was made with: split, counts, model, steps, seed, versions, hardware, time, command."""
     found = [run for key in TABLES[name].paper for run in read_runs(results).get(key, [])]
     return pandas.DataFrame([{
-        "experiment": run["experiment"], "seed": run["seed"], "split": run["split"], "data": _told(run["data"]),
-        "model": run["settings"]["model"], "steps": run["steps"], "batch": run["settings"]["batch"],
-        "minutes": f"{run['seconds']['total'] / 60:.1f}", "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
+        "experiment": run["experiment"], "seed": run["seed"], "split": run["split"],
+        "data": _source_and_sizes(run["data"]), "model": run["settings"]["model"], "steps": run["steps"],
+        "batch": run["settings"]["batch"], "minutes": f"{run['seconds']['total'] / 60:.1f}",
+        "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
         "torch": run["versions"]["torch"], "transformers": run["versions"]["transformers"],
         "commit": (run["commit"] or "")[:9], "command": run["command"]} for run in found])
 
@@ -132,8 +133,8 @@ def plot(frame: pandas.DataFrame, title: str):
     return figure_
 
 
-def _row(one: Experiment) -> str:
-    return f"{STORY_RULES[one.rule]}: {one.row}" if one.rule in STORY_RULES else one.row
+def _row(experiment: Experiment) -> str:
+    return f"{STORY_RULES[experiment.rule]}: {experiment.row}" if experiment.rule in STORY_RULES else experiment.row
 
 
 def _ours(line) -> str:
@@ -152,7 +153,7 @@ def _difference(line) -> str:
     return f"{line.ours - line.paper:+.1f}"
 
 
-def _told(data: dict[str, dict]) -> str:
+def _source_and_sizes(data: dict[str, dict]) -> str:
     """Where the data is from and how many examples each split has."""
     sources = ", ".join(dict.fromkeys(part["source"] for part in data.values()))
     return f"{sources}: " + ", ".join(f"{split} {part['examples']:,}" for split, part in data.items())

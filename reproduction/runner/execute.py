@@ -87,14 +87,14 @@ def stop(pid: int) -> None:
         tree = process.children(recursive=True) + ([process] if pid != os.getpid() else [])
     except psutil.NoSuchProcess:
         return
-    for one in tree:
+    for child in tree:
         try:
-            one.terminate()
+            child.terminate()
         except psutil.NoSuchProcess:
             pass
     _, alive = psutil.wait_procs(tree, timeout=5)
-    for one in alive:
-        one.kill()
+    for child in alive:
+        child.kill()
 
 
 if __name__ == "__main__":

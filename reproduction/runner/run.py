@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reproduction import settings as profile
+from reproduction.checkpoints import keep_or_clear
 from reproduction.files import ROOT, results_folder, work_folder, write_whole
 from reproduction.runner.steps import Step, all_steps, choose, code_fingerprint, digest, fingerprint, matching
+from reproduction.settings import profile_names
 
 EPILOG = """\
 A step is up to date when its notebook, its parameters, the package and the results that it reads are what they were
@@ -38,7 +39,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     head, _, examples = __doc__.partition("\n\n")
     parser = argparse.ArgumentParser(prog="./run_all.sh", description=f"{head}\n\n{examples}", epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profile", choices=profile.names(), default="demo", help="demo (the default): minutes on a "
+    parser.add_argument("--profile", choices=profile_names(), default="demo", help="demo (the default): minutes on a "
                         "CPU; paper: the paper's models, data and settings, days on a GPU; smoke: for tests")
     parser.add_argument("--tables", action="store_true", help="no data, training or timing: only rebuild tables "
                         "and figures from the run files and generations under results/<profile>/")
@@ -86,8 +87,8 @@ def slots() -> list[dict[str, str]]:
         listed = []
     count = sum(line.startswith("GPU") for line in listed)
     devices = os.environ.get("CUDA_VISIBLE_DEVICES")
-    chosen = devices.split(",") if count and devices is not None else [str(n) for n in range(count)]
-    return [{"CUDA_VISIBLE_DEVICES": n} for n in chosen if n] or [{"OMP_NUM_THREADS": "1"}] * 2
+    numbers = devices.split(",") if count and devices is not None else [str(n) for n in range(count)]
+    return [{"CUDA_VISIBLE_DEVICES": n} for n in numbers if n] or [{"OMP_NUM_THREADS": "1"}] * 2
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,7 @@ class Run:
 
     def start(self) -> None:
         for step in self.waiting():
-            kinds = {one.kind for one in self.steps if one.name in self.running}
+            kinds = {other.kind for other in self.steps if other.name in self.running}
             if not self.free or "measuring" in kinds or (kinds and step.kind == "measuring"):  # that is done alone
                 continue
             log, slot = self.log(step), self.free.pop()
@@ -259,13 +260,9 @@ class Run:
         return self.folders.work / "logs" / f"{step.name}.log"
 
     def clear_checkpoints(self, step: Step) -> None:
-        """A training may go on from its checkpoints only if they were made by the same code with the same settings."""
-        folder, made_from = self.folders.work / step.name, code_fingerprint(step, self.folders.notebooks)
-        note = folder / "made_from.txt"
-        if self.force or not note.exists() or note.read_text(encoding="utf-8") != made_from:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            note.write_text(made_from, encoding="utf-8")
+        """A training may resume only from what the same code made with the same settings."""
+        made_from = code_fingerprint(step, self.folders.notebooks)
+        keep_or_clear(self.folders.work / step.name, "made_from.txt", made_from, clear=self.force)
 
     def collect(self) -> None:
         for step in self.steps:

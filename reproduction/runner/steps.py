@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reproduction import settings as profile
+from reproduction.checkpoints import MODEL
 from reproduction.experiments import EXPERIMENTS, Experiment, of_table
 from reproduction.files import BASES_FOLDER, run_name
 from reproduction.runner.sources import code_digest, hash_of, notebook_imports
+from reproduction.settings import experiments_of, settings_for
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,15 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
     for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
         steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
-    run = [one for one in profile.experiments_of(name) if not one.shipped]
-    for one in run:
-        steps += [_training(one, seed, name, source) for seed in range(seeds)]
+    trained = [experiment for experiment in experiments_of(name) if not experiment.shipped]
+    for experiment in trained:
+        steps += [_training(experiment, seed, name, source) for seed in range(seeds)]
 
     def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
-        needs = tuple(run_name(one.name, seed) for one in experiments if one in run for seed in range(seeds))
-        reads = tuple(f"runs/{one.name}-seed*.json*" for one in experiments)
+        needs = tuple(run_name(experiment.name, seed) for experiment in experiments if experiment in trained
+                      for seed in range(seeds))
+        reads = tuple(f"{folder}/{experiment.name}-seed*.json*" for experiment in experiments
+                      for folder in (("runs", "probes") if experiment.probe else ("runs",)))
         return Step(step, notebook, {"profile": name}, needs, reads=reads, **more)
 
     def table(step: str, notebook: str, experiments: Iterable[Experiment]) -> Step:
@@ -68,7 +71,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
                        outputs=(f"tables/{step}.csv", f"tables/{step}.md", f"figures/{step}.*"))
 
     table1 = of_table("table1")
-    hard = [one for one in table1 if one.rule in ("r1", "r2", "r3")]
+    hard = [experiment for experiment in table1 if experiment.rule in ("r1", "r2", "r3")]
     steps += [
         table("table1", "05_table1_five_rules.ipynb", table1),
         table("tableA", "06_tableA_near_misses.ipynb", hard),
@@ -104,18 +107,19 @@ MINUTES = {  # of one training and its evaluation; a run's own time takes their 
 }
 
 
-def _training(one: Experiment, seed: int, profile_name: str, source: dict) -> Step:
-    name, minutes = run_name(one.name, seed), MINUTES[profile_name][f"{one.task} {one.base}"]
-    step = Step(name, "04_training.ipynb", {"profile": profile_name, "experiment": one.name, "seed": seed, **source},
-                outputs=(f"runs/{name}.json", f"runs/{name}.jsonl*"), minutes=minutes, kind="training")
-    if not one.weights:
-        return replace(step, weights=f"{name}/model/model.safetensors")
-    other = run_name(one.weights, seed)  # only decoded anew
+def _training(experiment: Experiment, seed: int, profile: str, source: dict) -> Step:
+    name, minutes = run_name(experiment.name, seed), MINUTES[profile][f"{experiment.task} {experiment.base}"]
+    outputs = (f"runs/{name}.json", f"runs/{name}.jsonl*", *([f"probes/{name}.json"] if experiment.probe else []))
+    step = Step(name, "04_training.ipynb", {"profile": profile, "experiment": experiment.name, "seed": seed, **source},
+                outputs=outputs, minutes=minutes, kind="training")
+    if not experiment.decodes:
+        return replace(step, weights=f"{name}/{MODEL.as_posix()}")
+    other = run_name(experiment.decodes, seed)
     return replace(step, needs=(other,), reads=(f"runs/{other}.json*",), minutes=minutes / 5)
 
 
 def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
-    """The steps that were asked for, with those that they need; with `tables` only those that read."""
+    """The steps that the user names, with those that they need; with `tables` only those that read."""
     by_name = {step.name: step for step in steps}
     wanted = set()
 
@@ -129,17 +133,17 @@ def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
         found = [step.name for step in steps if name in (step.name, step.name.rpartition("-seed")[0])]
         if not found:
             raise ValueError(f"there is no step {name!r}: `./run_all.sh --list` names them all")
-        for one in found:
-            add(one)
+        for step_name in found:
+            add(step_name)
     return keep(steps, lambda step: (step.name in wanted or not wanted) and (step.kind == "reading" or not tables))
 
 
 def keep(steps: list[Step], wanted: Callable[[Step], bool]) -> list[Step]:
     """Some of the steps; what is left out is no longer waited for: its results are taken as they are."""
-    chosen = [step for step in steps if wanted(step)]
-    names = {step.name for step in chosen}
+    kept = [step for step in steps if wanted(step)]
+    names = {step.name for step in kept}
     return [replace(step, needs=tuple(name for name in step.needs if name in names),
-                    after=tuple(name for name in step.after if name in names)) for step in chosen]
+                    after=tuple(name for name in step.after if name in names)) for step in kept]
 
 
 # ---- what a step is made from ------------------------------------------------------------------------------------
@@ -153,9 +157,9 @@ def fingerprint(step: Step, results: Path, notebooks: Path) -> str:
 
 def code_fingerprint(step: Step, notebooks: Path) -> str:
     """The part of it that decides what is trained: parameters, settings, code and base model."""
-    if one := EXPERIMENTS.get(step.parameters.get("experiment")):
-        settings = f"{one} {profile.settings(step.parameters['profile'], one)}"
-        base = {path.name: digest(path) for path in matching(BASES_FOLDER / one.base, ("*",))}
+    if experiment := EXPERIMENTS.get(step.parameters.get("experiment")):
+        settings = f"{experiment} {settings_for(step.parameters['profile'], experiment)}"
+        base = {path.name: digest(path) for path in matching(BASES_FOLDER / experiment.base, ("*",))}
         made_by = [settings, base, code_digest(["reproduction.training"], drawing=False)]
     else:
         code = [source for kind, source in _cells(notebooks / step.notebook) if kind == "code"]

@@ -72,3 +72,18 @@ def test_loading_needs_neither_torch_nor_transformers():
     code = ("import sys, reproduction.data; reproduction.data.load('ted15', 'dev', size=1); "
             "print([name for name in ('torch', 'transformers', 'datasets') if name in sys.modules])")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_zero_shot_sentences_are_kept_from_training_and_from_dev():
+    train, dev = reproduction.data.train_and_dev("rocstories", "zeroshot", train_size=60, dev_size=10)
+    test = reproduction.data.load("rocstories", "test", "zeroshot", size=40)
+    sentences = [{literal.k for example in part for literal in example.rule.literals} for part in (train, dev, test)]
+    assert sentences == [{3, 4, 5}, {3, 4, 5}, {1, 2}]
+    assert len(dev) == 10 and not {e.id for e in train} & {e.id for e in dev}
+    assert (train.provenance.split, dev.provenance.split, dev.provenance.examples) == ("train", "dev", 10)
+
+
+def test_other_rules_have_the_dev_set_of_the_data():
+    train, dev = reproduction.data.train_and_dev("rocstories", "r1", train_size=20, dev_size=10)
+    assert train == reproduction.data.load("rocstories", "train", "r1", size=20)
+    assert dev == reproduction.data.load("rocstories", "dev", "r1", size=10)

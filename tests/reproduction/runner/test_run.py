@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from reproduction.checkpoints import FILES
 from reproduction.runner import run as runner
 from reproduction.runner import steps
 from reproduction.runner.run import Folders, Run
@@ -167,6 +168,8 @@ def test_checkpoints_are_kept_only_for_the_same_code(folders, monkeypatch):
 
     def survives(force=False) -> bool:
         checkpoint.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (checkpoint / name).write_text("{}", encoding="utf-8")
         Run([training], folders, force).clear_checkpoints(training)
         return checkpoint.exists()
 
