@@ -80,6 +80,7 @@ class TextReader:
                 raise ValueError(f"the separator {policy.separator!r} is not a token of this tokenizer: "
                                  "add it as a special token or choose another")
         self._tails: dict[tuple[str, bytes, bool], Tail] = {}
+        self._stretch = lru_cache(maxsize=MAX_TAILS)(self._stretch)  # all edges of a tail settle the same words
         self.root = self._tail("", b"", True)
 
     def text(self, ids) -> str:
@@ -103,9 +104,8 @@ class TextReader:
         piece = self.token_bytes[token_id]
         if not piece:
             return Edge(node, (), False, silent=True)
-        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        text = node.tail + decoder.decode(node.rest + piece)
-        rest = decoder.getstate()[0]
+        more, rest = _decoded(node.rest + piece)
+        text = node.tail + more
         cut = self._settled(text)
         settled = self._stretches(text[:cut], node.first, final=False, after=text[cut:])
         first = settled[-1].ends if settled else node.first
@@ -162,6 +162,14 @@ class TextReader:
             open_text = tail + ("\ufffd" if rest else "")
             node = self._tails[key] = Tail(tail, rest, first, self._stretches(open_text, first, final=True))
         return node
+
+
+def _decoded(written: bytes) -> tuple[str, bytes]:
+    """The characters, and the bytes of an unfinished one."""
+    if written.isascii():
+        return written.decode(), b""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    return decoder.decode(written), decoder.getstate()[0]
 
 
 @lru_cache(maxsize=64)
