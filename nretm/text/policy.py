@@ -12,6 +12,7 @@ import string
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktTokenizer
@@ -44,14 +45,15 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def ends_sentence(chunk: str) -> bool:
-    """Whether a run of characters without spaces ends its sentence.
+def ends_sentence(chunk: str, after: str = "") -> bool:
+    """Whether a run of characters without spaces ends its sentence; `after` is what follows it so far.
 
-    Closing quotes and brackets belong to the sentence that they close.  Abbreviations, initials and ellipses
-    do not end one; a decimal cannot, because its point stands inside the run.
+    Closing quotes and brackets belong to the sentence that they close, unless a small letter follows them: `"Why?" she
+    said.` is one sentence.  Abbreviations, initials and ellipses do not end one; a decimal cannot, because its point
+    stands inside the run.
     """
     body = chunk.rstrip(CLOSERS)
-    if not body or body[-1] not in TERMINATORS:
+    if not body or body[-1] not in TERMINATORS or (len(body) < len(chunk) and after.lstrip()[:1].islower()):
         return False
     if body[-1] != ".":
         return True
@@ -174,9 +176,9 @@ class Policy:
 
 
 def _by_terminators(text: str) -> list[str]:
-    sentences, begin = [], 0
-    for chunk in re.finditer(r"\S+", text):
-        if ends_sentence(chunk.group()):
+    sentences, begin, chunks = [], 0, list(re.finditer(r"\S+", text))
+    for chunk, after in zip_longest(chunks, chunks[1:]):
+        if ends_sentence(chunk.group(), after.group() if after else ""):
             sentences.append(text[begin:chunk.end()].strip())
             begin = chunk.end()
     return [*sentences, rest] if (rest := text[begin:].strip()) else sentences

@@ -120,14 +120,14 @@ class TextReader:
         cut, chunks = 0, list(_CHUNKS.finditer(text))
         for chunk, after in itertools.pairwise(chunks):
             run = chunk.group().lstrip()
-            if _FINAL_PERIOD.search(run) and not self._ends(run) and not self._breaks(after.group()):
+            if _FINAL_PERIOD.search(run) and not self._ends(run, after.group()) and not self._breaks(after.group()):
                 if not "".join(text[after.start():].split()).strip(CLOSERS):
                     break
             cut = chunk.end()
         return cut
 
-    def _ends(self, run: str) -> bool:
-        return self.policy.separator is None and ends_sentence(run)
+    def _ends(self, run: str, after: str) -> bool:
+        return self.policy.separator is None and ends_sentence(run, after)
 
     def _breaks(self, chunk: str) -> bool:
         """Whether an empty line stands before the run, which ends the sentence before it."""
@@ -137,7 +137,8 @@ class TextReader:
         """The words of a stretch of text, cut at sentence ends; `after` follows unless it is `final`."""
         runs, begin, chunks = [], 0, _CHUNKS.findall(text)
         for i, chunk in enumerate(chunks, 1):
-            ends = self._ends(chunk.lstrip()) or self._breaks(chunks[i] if i < len(chunks) else after)
+            follows = chunks[i] if i < len(chunks) else after
+            ends = self._ends(chunk.lstrip(), follows) or self._breaks(follows)
             if ends or i == len(chunks):
                 runs.append(self._stretch("".join(chunks[begin:i]), first, final or ends, ends))
                 begin, first = i, ends

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import kinds
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
@@ -22,6 +22,15 @@ WORDS = st.one_of(st.from_regex(r"[A-Za-z]{1,7}", fullmatch=True),
        st.sampled_from([" ", " ", "  "]))
 def test_plain_sentences_are_cut_as_nltk_cuts_them(words, end, space):
     sentence = space.join(words) + end
+    assert treebank(sentence) == NLTKWordTokenizer().tokenize(sentence)
+
+
+FRAGMENTS = [*"ant'sNT1,.!?-", " ", " ", "cannot", "wanna", "'ll", "Gonna", "'d"]
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=9).map("".join))
+@settings(max_examples=2000)
+def test_endings_and_commas_are_cut_as_nltk_cuts_them(sentence):
     assert treebank(sentence) == NLTKWordTokenizer().tokenize(sentence)
 
 
@@ -51,6 +60,10 @@ def test_the_three_word_policies():
     ("It cost $3.50 at 5.30 p.m. on Monday. Fine.", ["It cost $3.50 at 5.30 p.m. on Monday.", "Fine."]),
     ("Wait... what? Well…  yes.", ["Wait... what?", "Well… yes."]),
     ('He said, "I won." Then he left.', ['He said, "I won."', "Then he left."]),
+    ('"Is this the way?" she said. "Yes!” he said.', ['"Is this the way?" she said.', '"Yes!” he said.']),
+    ("He came (at last!) and sat down. (Really?) We laughed.", ["He came (at last!) and sat down.", "(Really?)",
+                                                                 "We laughed."]),
+    ('"Why?"  \n then silence.', ['"Why?" then silence.']), ("Why? then silence.", ["Why?", "then silence."]),
     ("(Really?!) Yes.", ["(Really?!)", "Yes."]), ("J. K. Li lives in the U.S. now. Me too.",
                                                    ["J. K. Li lives in the U.S. now.", "Me too."]),
     ("No terminator here", ["No terminator here"]), ("One. two", ["One.", "two"]), ("", []), (" \n ", []),
