@@ -37,7 +37,7 @@ class Prefix(NamedTuple):
     """Where a prefix has led to, the number of its flags, and the prefix one token shorter."""
 
     here: Configuration
-    column: int
+    number: int
     parent: "Prefix | None"
 
 
@@ -72,9 +72,9 @@ class Session:
                                               dtype=model.nretm.key.weight.dtype)  # flag 0 is zero
         self.weights = torch.empty(0)
         self.prefixes: dict[int, Prefix] = {}  # hash of the row and the prefix
-        self.numbers = {(0,) * self.size: 0}  # flags of all groups, by number; number 0 is for rows without a rule
-        self.columns = np.zeros((1, self.size), int)  # the same as an array: (numbers, G)
-        self.shown: list[dict[Reading, int]] = [{} for _ in rules]  # of each row, what is read -> its number
+        self.numbers = {(0,) * self.size: 0}  # flags of all groups -> their number; 0 is for rows without a rule
+        self.columns = np.zeros((1, self.size), int)  # number -> flags of all groups
+        self.shown: list[dict[Reading, int]] = [{} for _ in rules]  # what is read in a row -> number of its flags
 
     def state(self, input_ids: Tensor, rows: Tensor, columns: int) -> StateTensors:
         """What the last `columns` tokens of each prefix, (R, T) in all, have to know."""
@@ -105,46 +105,41 @@ class Session:
         codes, last, rows = torch.stack([codes, input_ids[:, -1], rows]).cpu().numpy()  # the one copy to the host
         codes += rows * self.weights[-1].item()
         parents = codes - last * self.weights[length - 1].item()
-        numbers = np.zeros((len(rows), columns), int)
-        prefixes, trackers = {}, self.trackers
-        for i, (row, code, parent, token) in enumerate(zip(*map(np.ndarray.tolist, (rows, codes, parents, last)),
-                                                            strict=True)):
-            if trackers[row] is None:
-                continue
+        prefixes, numbers = {}, []
+        for row, code, parent, token in zip(*map(np.ndarray.tolist, (rows, codes, parents, last)), strict=True):
             prefix = prefixes.get(code)
-            if prefix is None:
+            if prefix is None and self.trackers[row] is not None:
                 before = self.prefixes.get(parent)
-                prefix = self._replay(row, input_ids[i].tolist()) if before is None else self._step(row, before, token)
+                prefix = (self._step(row, before, token) if before is not None
+                          else self._replay(row, input_ids[len(numbers)].tolist()))
                 prefixes[code] = prefix
-            for column in range(columns - 1, -1, -1):
-                numbers[i, column] = prefix.column
-                prefix = prefix.parent
+            numbers.append([prefix.number] if prefix and columns == 1 else _numbers(prefix, columns))
         self.prefixes = prefixes
         if len(self.numbers) > len(self.columns):
             new = list(self.numbers)[len(self.columns):]
             self.columns = np.concatenate([self.columns, np.array(new)])
-        return self.columns[numbers]
+        return self.columns[np.array(numbers)]  # of (R, columns)
 
     def _step(self, row: int, before: Prefix, token: int) -> Prefix:
         if token >= self.vocabulary:  # T5 embeds more tokens than its tokenizer has: those write nothing
-            return Prefix(before.here, before.column, before)
+            return Prefix(before.here, before.number, before)
         here = self.trackers[row].automaton.step(before.here, token)
-        column = self.shown[row].get(here.now)
-        return Prefix(here, self._column(row, here.now) if column is None else column, before)
+        number = self.shown[row].get(here.now)
+        return Prefix(here, self._number(row, here.now) if number is None else number, before)
 
     def _replay(self, row: int, ids: list[int]) -> Prefix:
         """A prefix from scratch; the decoder's start token is not part of the text."""
         here = self.trackers[row].automaton.start
-        prefix = Prefix(here, self._column(row, here.now), None)
+        prefix = Prefix(here, self._number(row, here.now), None)
         for token in ids[1:]:
             prefix = self._step(row, prefix, token)
         return prefix
 
-    def _column(self, row: int, now: Reading) -> int:
+    def _number(self, row: int, now: Reading) -> int:
         flag_ids = self.trackers[row].flag_ids(now.states)
         flag_ids += (0,) * (self.size - len(flag_ids))
-        self.shown[row][now] = column = self.numbers.setdefault(flag_ids, len(self.numbers))
-        return column
+        self.shown[row][now] = number = self.numbers.setdefault(flag_ids, len(self.numbers))
+        return number
 
     def verdicts(self, sequences: Tensor) -> list[Verdict | None]:
         """How the outputs, (B·n, T), fare by their rules."""
@@ -158,6 +153,15 @@ class Session:
             text = tracker.states(token for token in ids[1:] if token < self.vocabulary)[-1].text
             verdicts.append(check(tracker.rule, text, policy=self.policy))
         return verdicts
+
+
+def _numbers(prefix: Prefix | None, columns: int) -> list[int]:
+    """The numbers of the flags after the last `columns` prefixes; all 0 for a row without a rule."""
+    numbers = []
+    while prefix and len(numbers) < columns:
+        numbers.append(prefix.number)
+        prefix = prefix.parent
+    return numbers[::-1] or [0] * columns
 
 
 def _odd_numbers(count: int) -> Tensor:

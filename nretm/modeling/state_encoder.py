@@ -6,12 +6,14 @@ pooled, and projected to one key and one value, which all decoder layers and hea
 """
 
 import copy
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 HEADS, FFN = 4, 256  # of the ShallowEncoder, as the paper says
+MAX_FLAGS = 100_000  # whose tokens are remembered
 
 
 class StateEncoder(nn.Module):
@@ -55,8 +57,19 @@ def encode(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor]:
 
 def flag_tokens(flags: list[str], tokenizer) -> Tensor:
     """Flags as the state encoder reads them, without special tokens, padded: (U, L)."""
-    ids = tokenizer(flags, add_special_tokens=False)["input_ids"] if flags else []
-    tokens = torch.full((len(ids), max(map(len, ids), default=1)), tokenizer.pad_token_id)
-    for row, flag in zip(tokens, ids, strict=True):
-        row[: len(flag)] = torch.tensor(flag)
-    return tokens
+    known = _known_flags(tokenizer)
+    new = [flag for flag in flags if flag not in known]
+    if len(known) + len(new) > MAX_FLAGS:
+        known.clear()
+        new = flags
+    if new:
+        known.update(zip(new, tokenizer(new, add_special_tokens=False)["input_ids"], strict=True))
+    ids = [known[flag] for flag in flags]
+    longest = max(map(len, ids), default=1)
+    padded = [flag + [tokenizer.pad_token_id] * (longest - len(flag)) for flag in ids]
+    return torch.tensor(padded, dtype=torch.long).view(len(flags), longest)
+
+
+@lru_cache(maxsize=64)
+def _known_flags(tokenizer) -> dict[str, list[int]]:
+    return {}

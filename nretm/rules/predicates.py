@@ -54,6 +54,7 @@ class Predicate(Rule):
     name = ""  # as the input expression prints it
     k: int | None = None  # the sentence that it speaks of, if it speaks of one
     in_source = False  # its variables are the source tokens of sentence k
+    local = False  # it reads the words of sentence k alone, if it speaks of one
 
     def start(self, policy: Policy):
         return None
@@ -202,6 +203,8 @@ class Mention(NamedTuple):
 class _Local(Predicate):
     """A predicate that looks no further than its own sentence, if it speaks of one, and counts for itself."""
 
+    local = True
+
     def horizon(self):
         return (self.k or 0) + 1, 0
 
@@ -217,7 +220,7 @@ class InSen(_Local):
         return Mention.of((self.w,), policy)
 
     def read(self, mention, word, sentence, index):
-        return mention.read(word) if sentence == self.k else mention
+        return mention.read(word)
 
     def end(self, mention, sentence):
         return mention.end()
@@ -371,7 +374,7 @@ class _Counted(_Local):
         return Tally(None)
 
     def read(self, tally, word, sentence, index):
-        if self.k not in (None, sentence) or (tally.these is not None and word not in tally.these):
+        if tally.these is not None and word not in tally.these:
             return tally
         return Tally(tally.these, min(tally.count + 1, self.n + MOST_OVER))  # beyond, nothing changes any more
 

@@ -86,8 +86,8 @@ class Automaton:
         self.reader, self.nnf, self.literals = reader, rule.nnf(), rule.literals
         self.predicates = [predicate_of(literal) for literal in self.literals]
         self.negated = [isinstance(literal, Not) for literal in self.literals]
-        self._reads = [(i, p.read) for i, p in enumerate(self.predicates) if type(p).read is not Predicate.read]
-        self._ends = [(i, p.end) for i, p in enumerate(self.predicates) if type(p).end is not Predicate.end]
+        self._reads = self._hooks("read")
+        self._ends = self._hooks("end")
         horizons = [p.horizon() for p in self.predicates]
         self._exact = None in horizons
         self._last, self._reach = (AFTER_LAST - 1,) * 2 if self._exact else map(max, zip(*horizons, strict=True))
@@ -101,10 +101,16 @@ class Automaton:
         self.forget()
         _automata.add(self)
 
+    def _hooks(self, name: str) -> list[tuple]:
+        """(number, sentence or None for all, method) of the predicates that have it."""
+        return [(i, p.k if p.local else None, getattr(p, name)) for i, p in enumerate(self.predicates)
+                if getattr(type(p), name) is not getattr(Predicate, name)]
+
     def forget(self) -> None:
         """Drop all states; those that are in use stay valid."""
         self._readings: dict[tuple, Reading] = {}
         self._configurations: dict[tuple[Tail, Reading], Configuration] = {}
+        self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
         memories = tuple(p.start(self.reader.policy) for p in self.predicates)
         nothing = self._reading(memories, 0, 0, 0, False, () if self._exact else None)
         self.start = self._configuration(self.reader.root, nothing)
@@ -132,7 +138,7 @@ class Automaton:
         at = here.now
         memories, ended, counts = at.memories, at.ended, at.counts
         if at.open:
-            memories, ended = self._ended(memories, at.sentence), min(ended + 1, self._last)
+            memories, ended = tuple(self._ended(memories, at.sentence)), min(ended + 1, self._last)
         if self._exact:
             counts = counts[:ended]
         return self._configuration(self.reader.root, self._reading(memories, AFTER_LAST, ended, 0, False, counts))
@@ -150,32 +156,28 @@ class Automaton:
         return here
 
     def _advance(self, at: Reading, runs: tuple[Stretch, ...]) -> Reading:
-        memories, sentence, index, opened, counts = at.memories, at.sentence or 1, at.index, at.open, at.counts
+        memories, sentence, index, opened, counts = list(at.memories), at.sentence or 1, at.index, at.open, at.counts
         for run in runs:
-            if run.words and self._reads:
-                memories = list(memories)
-                for i, read in self._reads:
-                    memory = memories[i]
+            for i, k, read in self._reads:
+                if k is None or k == sentence:
                     for number, word in enumerate(run.words, index):
-                        memory = read(memory, word, sentence, number)
-                    memories[i] = memory
-                memories = tuple(memories)
+                        memories[i] = read(memories[i], word, sentence, number)
             index, opened = index + len(run.words), True
-            if self._exact:
+            if counts is not None:
                 words, stops = counts[-1] if counts else (0, 0)
                 counts = (*counts[:-1], (words + len(run.words), stops + run.stops))
             if run.ends:
                 memories = self._ended(memories, sentence)
                 sentence, index, opened = min(sentence + 1, self._last), 0, False
-                if self._exact:
-                    counts = (*counts, (0, 0))
-        return self._reading(memories, sentence, sentence - 1, min(index, self._reach), opened, counts)
+                counts = counts and (*counts, (0, 0))
+        return self._reading(tuple(memories), sentence, sentence - 1, min(index, self._reach), opened, counts)
 
-    def _ended(self, memories: tuple, sentence: int) -> tuple:
+    def _ended(self, memories, sentence: int) -> list:
         memories = list(memories)
-        for i, end in self._ends:
-            memories[i] = end(memories[i], sentence)
-        return tuple(memories)
+        for i, k, end in self._ends:
+            if k is None or k == sentence:
+                memories[i] = end(memories[i], sentence)
+        return memories
 
     def _reading(self, *key) -> Reading:
         try:

@@ -147,7 +147,9 @@ class Tracker:
         (section 2.4): the literals of every clause of the rule that the target leaves unsatisfied.
         """
         unaligned = self.unaligned(states[-1]) if gold else frozenset()
-        columns = [self._flags(state.states, unaligned) if unaligned else state.flag_ids for state in states]
+        intern = self.table.intern
+        columns = ([list(map(intern, self._flags(state.states, unaligned))) for state in states] if unaligned
+                   else [state.flag_ids for state in states])
         return np.array(columns, dtype=np.int32).reshape(len(columns), -1)
 
     def unaligned(self, last: State) -> frozenset[int]:
@@ -163,11 +165,14 @@ class Tracker:
         """The flag of each group, by number, if the literals have these states."""
         flag_ids = self._flag_ids.get(states)
         if flag_ids is None:
-            flag_ids = self._flag_ids[states] = self._flags(states)
+            known = self.automaton.flags.setdefault(self.layout.entries, {})  # shared by all inputs that look alike
+            if states not in known:
+                known[states] = self._flags(states)
+            flag_ids = self._flag_ids[states] = tuple(map(self.table.intern, known[states]))
         return flag_ids
 
-    def _flags(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> tuple[int, ...]:
-        return tuple(self.table.intern(" ".join(map(entry, entries))) for entries in self.entries(states, unaligned))
+    def _flags(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> list[str]:
+        return [" ".join(map(entry, entries)) for entries in self.entries(states, unaligned)]
 
     def entries(self, states: tuple, unaligned: frozenset[int] = frozenset()
                 ) -> list[list[tuple[int, int | None] | None]]:
