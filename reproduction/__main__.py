@@ -7,6 +7,9 @@ COMMANDS = {
     "train": ("reproduction.training", "train and evaluate one experiment"),
     "evaluate": ("reproduction.evaluation", "score anybody's outputs, one line per example"),
     "pretrain": ("reproduction.pretraining", "make a base model of the demo again, or one of real text"),
+    "ship": ("reproduction.shipped", "put a trained model beside the bases, with its card"),
+    "any": ("reproduction.any_evaluation", "evaluate a shipped model for any rule"),
+    "playground": ("reproduction.playground.page", "write the playground's page"),
     "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
     "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
 }

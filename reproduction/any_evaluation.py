@@ -1,0 +1,80 @@
+"""Evaluate the shipped models for any rule: on the five rules of Table 1, on unseen shapes and on longer rules.
+
+    python -m reproduction any any-nretm        writes results/demo/runs/any-nretm-seed0.json; nothing is trained
+"""
+
+import argparse
+import dataclasses
+import time
+from pathlib import Path
+
+import nretm
+import reproduction.data
+from nretm.modeling import count
+from reproduction import metrics, shipped
+from reproduction.data import any_rules
+from reproduction.decoding import generate
+from reproduction.experiments import EXPERIMENTS, experiment_named
+from reproduction.files import ROOT, results_folder
+from reproduction.report import run_files
+from reproduction.settings import profile_names, settings_for
+
+KINDS = (*any_rules.TEMPLATES, *any_rules.KINDS)
+SIZE = 250  # test stories of each kind
+
+
+def csr_of(kind: str) -> str:
+    return f"CSR {kind}"
+
+
+def csr_by_literals(number: int) -> str:
+    return f"CSR with {number} literals"
+
+
+def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -> Path:
+    """Let a shipped model write for the test rules of every kind, and write its run file."""
+    experiment, began, card = experiment_named(name), time.perf_counter(), shipped.card(name)
+    settings = settings_for(profile, experiment)
+    model, tokenizer = shipped.load(name)
+    scores, rows, by_literals, provenance = {}, [], {}, None
+    for kind in KINDS:
+        test = reproduction.data.load(experiment.task, "test", kind, size=size, shares=settings.shares)
+        outputs = generate(model, tokenizer, experiment, settings, test)
+        scores[csr_of(kind)] = metrics.csr([example.rule for example in test], outputs)
+        if kind == "any":
+            scores["ROUGE-L any"] = metrics.rouge_l([example.references for example in test], outputs)
+        for example, text in zip(test, outputs, strict=True):
+            rows.append({"id": example.id, "kind": kind, "rule": str(example.rule), "output": text,
+                         "target": example.target, "satisfied": nretm.check(example.rule, text).satisfied})
+            if kind in ("any", any_rules.LONG):
+                by_literals.setdefault(len(example.rule.literals), []).append((example.rule, text))
+        provenance = provenance or test.provenance
+    for number in sorted(by_literals):
+        scores[csr_by_literals(number)] = metrics.csr(*zip(*by_literals[number], strict=True))
+    tested = dataclasses.replace(provenance, examples=len(rows))
+    record = {"experiment": name, "profile": profile, "seed": 0, "table": experiment.table, "row": experiment.row,
+              "task": experiment.task, "rule": experiment.rule, "tracked": experiment.tracked, "split": "test",
+              "steps": card["settings"]["steps"], "settings": card["settings"],
+              "parameters": dataclasses.asdict(count(model)), "log": card["log"],
+              "data": card["data"] | {"test": dataclasses.asdict(tested)},
+              "seconds": {"total": round(time.perf_counter() - began, 1)},
+              "command": f"python -m reproduction any {name}"} | run_files.surroundings()
+    path = run_files.run_path(results_folder(root, profile), name, 0)
+    run_files.write_run(path, record, scores, rows)
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m reproduction any", description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=[name for name, experiment in EXPERIMENTS.items() if experiment.shipped])
+    parser.add_argument("--profile", default="demo", choices=profile_names())
+    parser.add_argument("--size", type=int, default=SIZE, help=f"test stories of each kind (default {SIZE})")
+    given = parser.parse_args()
+    path = run(given.name, given.profile, size=given.size)
+    for measure, cell in run_files.read_run(path)["metrics"].items():
+        print(f"{measure:24}{cell['value']:6.2f}  [{cell['low']:.2f}, {cell['high']:.2f}]")
+    print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""One model for any rule beside the models of a single rule, built from run files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas
+
+from reproduction.any_evaluation import csr_by_literals, csr_of
+from reproduction.data import any_rules
+from reproduction.experiments import STORY_RULES
+from reproduction.files import write_whole
+from reproduction.metrics import Missing
+from reproduction.report.run_files import figure, read_runs
+
+MARGIN = 5.0  # points within which one model "reaches" a specialist
+LITERALS = {"insen": 2, "order": 3, "r1": 4, "r2": 5, "r3": 6}  # of the five rules
+ROWS = STORY_RULES | {"any": "any shape seen in training"} | any_rules.UNSEEN | {
+    any_rules.LONG: "seven to ten literals"}
+MODELS = {"t5": "T5", "nretm": "NRETM"}
+
+
+def build(results: str | Path) -> pandas.DataFrame:
+    """One line per kind of rule and model: its CSR with the interval, and the specialist's where there is one."""
+    runs, lines = read_runs(results), []
+    for kind, title in ROWS.items():
+        for model in MODELS:
+            one = figure(runs.get(f"any-{model}", []), csr_of(kind))
+            own = figure(runs.get(f"{kind}-{model}", []), "CSR") if kind in STORY_RULES else Missing("no such model")
+            line = {"kind": kind, "row": title, "model": MODELS[model]}
+            line |= {} if isinstance(one, Missing) else {"any rule": one.value, "low": one.low, "high": one.high,
+                                                         "n": one.n}
+            lines.append(line | ({} if isinstance(own, Missing) else {"specialist": own.value}))
+    return pandas.DataFrame(lines, columns=["kind", "row", "model", "any rule", "low", "high", "n", "specialist"])
+
+
+def wide(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """As it is read: one line per kind of rule."""
+    shown = {}
+    for model in MODELS.values():
+        part = frame[frame["model"] == model].set_index("row")
+        shown[f"{model}, one for any rule"] = [_cell(line) for line in part.itertuples()]
+        shown[f"{model}, one per rule"] = ["" if pandas.isna(x) else f"{x:.1f}" for x in part["specialist"]]
+    return pandas.DataFrame(shown, index=pandas.Index(dict.fromkeys(frame["row"]), name="CSR"))
+
+
+def _cell(line) -> str:
+    value, low, high = line[3:6]
+    return "" if pandas.isna(value) else f"{value:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def save(frame: pandas.DataFrame, results: str | Path) -> None:
+    table = wide(frame)
+    head = [table.index.name, *table.columns]
+    lines = [[row, *values] for row, values in zip(table.index, table.values, strict=True)]
+    body = "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *lines])
+    write_whole(Path(results) / "tables" / "any.md", f"One model for any rule: CSR\n\n{body}")
+    write_whole(Path(results) / "tables" / "any.csv", frame.round(3).to_csv(index=False))
+
+
+def plot(results: str | Path):
+    """CSR by the number of literals: T5 and NRETM for any rule as lines, the single-rule models as marks."""
+    import matplotlib.pyplot as plt
+
+    runs = read_runs(results)
+    figure_, axes = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
+    for (model, title), color in zip(MODELS.items(), ("#d55e00", "#0072b2"), strict=True):
+        found = {n: figure(runs.get(f"any-{model}", []), csr_by_literals(n)) for n in range(1, 11)}
+        points = {n: one for n, one in found.items() if not isinstance(one, Missing)}
+        values = [one.value for one in points.values()]
+        errors = [[max(one.value - one.low, 0) for one in points.values()],
+                  [max(one.high - one.value, 0) for one in points.values()]]
+        axes.errorbar(list(points), values, errors, color=color, marker="o", markersize=4, capsize=2,
+                      label=f"{title}, one model for any rule")
+        own = {kind: figure(runs.get(f"{kind}-{model}", []), "CSR") for kind in STORY_RULES}
+        own = {LITERALS[kind]: one.value for kind, one in own.items() if not isinstance(one, Missing)}
+        axes.plot(list(own), list(own.values()), "D", color=color, fillstyle="none",
+                  label=f"{title}, one model per rule (Table 1)")
+    axes.axvspan(any_rules.MOST_LITERALS + 0.5, 10.5, color="#eeeeee", zorder=0)
+    axes.text(10.4, 101, "longer than in training", ha="right", va="top", fontsize=8)
+    axes.set(xlabel="literals of the rule", ylabel="CSR", ylim=(0, 102), xlim=(0.5, 10.5), xticks=range(1, 11))
+    axes.grid(axis="y", alpha=0.3)
+    axes.legend(fontsize=8, loc="lower left")
+    plt.close(figure_)
+    return figure_
+
+
+def findings(frame: pandas.DataFrame) -> list[str]:
+    """What holds, in sentences made from the figures."""
+    cells = {(line.kind, line.model): line for line in frame.itertuples()}
+    tested = frame.dropna(subset="any rule")
+    if tested.empty:
+        return ["The models for any rule were not evaluated."]
+    values = {key: line[4] for key, line in cells.items()}  # "any rule"
+    gaps = {ROWS[kind]: values[kind, "NRETM"] - cells[kind, "NRETM"].specialist for kind in STORY_RULES}
+    far = {row: gap for row, gap in gaps.items() if not gap >= -MARGIN}
+    said = ", ".join(f"{row} {gap:+.1f}" for row, gap in gaps.items() if not pandas.isna(gap))
+    found = [f"NRETM for any rule against the NRETM of a single rule, in points: {said}. "
+             + (f"✓ It reaches every specialist (within {MARGIN:.0f} points)." if not far else
+                f"✗ It stays more than {MARGIN:.0f} points behind on {', '.join(far)}.")]
+    seen = values["any", "NRETM"]
+    unseen = {title: values[kind, "NRETM"] for kind, title in any_rules.UNSEEN.items()}
+    less = [title for title, value in unseen.items() if value < seen - MARGIN]
+    found.append(f"Shapes that were kept out of training, against {seen:.1f} on shapes that were seen: "
+                 + ", ".join(f"{title} {value:.1f}" for title, value in unseen.items())
+                 + (". ✓ None is more than 5 points below." if not less else f". ✗ More than 5 points below: "
+                    f"{', '.join(less)}."))
+    wins = [ROWS[kind] for kind in ROWS if values[kind, "NRETM"] > values[kind, "T5"]]
+    found.append(f"NRETM is ahead of T5 on {len(wins)} of {len(ROWS)} kinds of rules; on rules of seven to ten "
+                 f"literals {values[any_rules.LONG, 'NRETM']:.1f} against {values[any_rules.LONG, 'T5']:.1f}.")
+    return found
