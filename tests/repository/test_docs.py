@@ -1,0 +1,24 @@
+"""Every file that a page of the documentation points to is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    inside = [target for target in targets if "://" not in target]
+    assert inside and not [target for target in inside if not (page.parent / target).exists()]
+
+
+def test_the_map_has_every_module_of_the_library():
+    """Each file of the paper's ideas is on the map; what remains serves those that are."""
+    page = (ROOT / "docs" / "map.md").read_text(encoding="utf-8")
+    helpers = {"arguments", "stop_words", "word_tokenizer", "version", "diverse_beams", "beam_loop", "writing"}
+    modules = {path.stem for path in (ROOT / "nretm").rglob("*.py")} - {"__init__"}
+    assert not {name for name in modules - helpers if f"{name}.py" not in page}
