@@ -32,15 +32,15 @@ from nretm.tracking import FlagTable, State, StateMatrix, Tracker, state_matrix
 from nretm.version import __version__
 
 if TYPE_CHECKING:  # what __getattr__ loads, for type checkers
-    from nretm.modeling import Collator, HardWord, RuleBroken, Written, equip, freeze, load, save, write
+    from nretm.modeling import Collator, Enforcer, HardWord, RuleBroken, Written, equip, freeze, load, save, write
 
-_NEURAL = ("Collator", "HardWord", "RuleBroken", "Written", "equip", "freeze", "load", "save", "write")
+_NEURAL = ("Collator", "Enforcer", "HardWord", "RuleBroken", "Written", "equip", "freeze", "load", "save", "write")
 
 __all__ = [
-    "And", "Collator", "Copy", "Count", "FlagTable", "HardWord", "InSen", "Len", "Not", "Or", "Order", "Phrase",
-    "Policy", "Predicate", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence", "State", "StateMatrix", "StopWordCount",
-    "Tracker", "TranslatedOnce", "Verdict", "Written", "check", "equip", "freeze", "inflected", "load", "parse",
-    "predicate", "save", "state_matrix", "write",
+    "And", "Collator", "Copy", "Count", "Enforcer", "FlagTable", "HardWord", "InSen", "Len", "Not", "Or", "Order",
+    "Phrase", "Policy", "Predicate", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence", "State", "StateMatrix",
+    "StopWordCount", "Tracker", "TranslatedOnce", "Verdict", "Written", "check", "equip", "freeze", "inflected",
+    "load", "parse", "predicate", "save", "state_matrix", "write",
 ]
 
 if not TYPE_CHECKING:  # or a checker would take any name for one of ours

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from nretm.modeling.cross_attention import BASE_ATTENTIONS, StateTensors, cross_attentions, hook
 from nretm.modeling.diverse_beams import diverse_beam_search
+from nretm.modeling.enforcer import USED, Enforcer
 from nretm.modeling.generation import Session, longest_output, report
 from nretm.modeling.state_encoder import FFN, HEADS, StateEncoder, encode
 from nretm.rules.formula import Rule
@@ -137,10 +138,11 @@ def _tracked(cls: type) -> type:
                 kwargs["decoder_state"] = decoder_state
             return super().forward(*args, **kwargs)
 
-        def generate(self, inputs=None, *args, rules=None, **kwargs):
+        def generate(self, inputs=None, *args, rules=None, enforce=False, **kwargs):
             """As the plain model's, with one rule (or None) for each row of the input.
 
             How the outputs fared is in `model.nretm.verdicts`: one for each returned sequence, None without a rule.
+            `enforce`: the model writes nothing that breaks its rule (nretm.Enforcer).
             """
             for name in ("decoder_state_flags", "decoder_state_groups", "decoder_flag_tokens"):
                 kwargs.pop(name, None)  # those of a training batch describe the gold output
@@ -154,10 +156,22 @@ def _tracked(cls: type) -> type:
                 return super().generate(inputs, *args, **kwargs)
             ids = kwargs.get("input_ids") if inputs is None else inputs
             session = Session(self, ids, rules, longest_output(config, **kwargs))
+            if enforce:
+                processors = kwargs.get("logits_processor") or ()
+                kwargs["logits_processor"] = [*processors, self._enforcer(session, config, kwargs)]
             output = super().generate(inputs, *args, decoder_session=session, decoder_rows=session.rows, **kwargs)
             self.nretm.verdicts = session.verdicts(getattr(output, "sequences", output))
             report(self.nretm.verdicts)
             return output
+
+        def _enforcer(self, session, config, kwargs) -> Enforcer:
+            """With the settings that generate will come to by the same arguments."""
+            given = {name: kwargs[name] for name in USED if kwargs.get(name) is not None}
+            own = None if config is self.generation_config else config
+            whole = self._prepare_generation_config(own, **given)[0]
+            rules = [tracker and tracker.rule for tracker in session.trackers]
+            return Enforcer(rules, self.nretm.options.tokenizer, session.policy, prompt=1,
+                            max_new_tokens=longest_output(config, **kwargs), **{n: getattr(whole, n) for n in USED})
 
         def prepare_inputs_for_generation(self, input_ids, decoder_session=None, decoder_rows=None, **kwargs):
             inputs = super().prepare_inputs_for_generation(input_ids, **kwargs)

@@ -6,7 +6,8 @@ from nretm.tracking.rows import Row, number_row
 from nretm.tracking.state_matrix import COLORS, INK, Cell, StateMatrix, matrix_of, state_matrix
 from nretm.tracking.token_bytes import TokenBytes
 from nretm.tracking.tracker import State, Tracker
+from nretm.tracking.witness import Witnesses
 from nretm.tracking.word_tokenizer import WordTokenizer
 
 __all__ = ["COLORS", "Cell", "FlagTable", "INK", "Row", "State", "StateMatrix", "TextReader", "TokenBytes",
-           "Tracker", "WordTokenizer", "matrix_of", "number_row", "state_matrix"]
+           "Tracker", "Witnesses", "WordTokenizer", "matrix_of", "number_row", "state_matrix"]

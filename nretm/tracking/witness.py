@@ -1,0 +1,239 @@
+"""Witnesses: continuations that make a rule come true, found by search and verified by the automaton itself.
+
+The paper steers and does not force.  Forcing rests on this: from a configuration of the rule's automaton, a sequence of
+tokens after which the text may end and obeys its rule.  Nothing is believed that was not run: each token of a witness
+was a step of the automaton, and its last configuration, if the text ends there, is "satisfied".
+
+The search is best-first.  It writes what the predicates say they need (`Predicate.need`) and, whatever the rule, an
+ordinary word, a stop word or the end of a sentence.  Of a vocabulary of at most `SMALL` tokens it tries every token, so
+that there it finds a witness whenever there is one, for every rule, predicates of one's own included.  What is learned
+is kept by configuration: most questions are answered by a look-up, or by one step and a look-up.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from functools import lru_cache
+from typing import NamedTuple
+
+from nretm.rules.formula import And, Or, Rule
+from nretm.rules.predicates import Need, Predicate
+from nretm.text.policy import fold
+from nretm.tracking.automaton import Automaton, Configuration, Reading
+from nretm.tracking.spelling import spelling_for
+
+SMALL = 64  # tokens of a vocabulary that is searched exhaustively
+BUDGET, EXHAUSTIVE = 400, 50_000  # configurations that one search goes on from, in a large and in a small vocabulary
+MOST_TEXTS = 12  # suggestions of predicates that are tried from one configuration
+PLAIN = "thing day man time way house people year place work".split()
+# Where a predicate does not say what it needs, words have to differ in length and letters.
+VARIED = ("apple bird child door evening friend garden hand idea job king letter music name office paper question "
+          "river school table uncle voice water yellow zoo go big information understanding").split()
+
+
+class Known(NamedTuple):
+    """What is known of a configuration.
+
+    length   of its witness in tokens; None if no witness is known
+    token    that the witness begins with; None if the text may end here
+    refuted  no witness of at most so many tokens was found
+    """
+
+    length: int | None = None
+    token: int | None = None
+    refuted: int = -1
+
+
+class Witnesses:
+    """Finds and remembers the witnesses of one rule."""
+
+    def __init__(self, automaton: Automaton):
+        self.automaton, self._spell = automaton, spelling_for(automaton.reader.token_bytes.tokenizer)
+        self._exhaustive = len(self._spell.token_ids) <= SMALL
+        self._set_moves()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._start = self.automaton.start
+        self._known: dict[Configuration, Known] = {}
+        self._hints: dict[tuple, int] = {}  # what the witnesses of like configurations begin with
+        self._needs_of: dict[Reading, list[Need]] = {}
+
+    def length(self, here: Configuration, room: int) -> int | None:
+        """How many tokens a witness from here has, if one of at most `room` is found."""
+        known = self._known.get(here)
+        if known is not None:
+            if known.length is not None and known.length <= room:
+                return known.length
+            if known.refuted >= room:
+                return None
+        if self.automaton.start is not self._start:  # the automaton has forgotten its configurations
+            self._forget()
+        hint = self._hints.get(_likeness(here))
+        if hint is not None and room:
+            after = self.automaton.step(here, hint)
+            rest = self._known.get(after)
+            if rest is not None and rest.length is not None and rest.length < room:
+                return self._remember(here, (None, hint, after), rest.length)
+        return self._search(here, room)
+
+    def next_token(self, here: Configuration) -> int | None:
+        """The token that the witness begins with that was found from here; None if the text may end."""
+        return self._known[here].token
+
+    def may_end(self, here: Configuration) -> bool:
+        """Whether the text obeys its rule as it stands."""
+        known = self._known.get(here)
+        return (known is not None and known.length == 0) or \
+            self.automaton.verdict(self.automaton.end(here)) == "satisfied"
+
+    def _search(self, root: Configuration, room: int) -> int | None:
+        number, budget = itertools.count(), EXHAUSTIVE if self._exhaustive else BUDGET
+        reached = {root: 0}  # in how many tokens
+        heap = [(0, 0, 0, root, None)]  # distance, tokens, number, configuration, trail: (trail before, token, here)
+        while heap and budget:
+            _, cost, _, here, trail = heapq.heappop(heap)
+            if reached[here] < cost:
+                continue
+            if self.may_end(here):
+                return self._found(root, trail, 0)
+            budget -= 1
+            for move in self.moves(here):
+                total, after, steps = cost + len(move), here, trail
+                if total > room:
+                    continue
+                for token in move:
+                    after = self.automaton.step(after, token)
+                    steps = steps, token, after
+                if reached.get(after, room + 1) <= total:
+                    continue
+                known = self._known.get(after)
+                if known is not None:
+                    if known.length is not None and total + known.length <= room:
+                        return self._found(root, steps, known.length)
+                    if known.refuted >= room - total:
+                        continue
+                if self.automaton.verdict(after) == "broken":
+                    continue
+                distance, least = self.distance(after)
+                if least > room - total and not self._exhaustive:
+                    continue
+                reached[after] = total
+                heapq.heappush(heap, (distance, total, next(number), after, steps))
+        if heap:  # the budget is spent: what was reached may still have a witness
+            reached = {root: 0}
+        for here, cost in reached.items():
+            known = self._known.get(here, Known())
+            self._known[here] = known._replace(refuted=max(known.refuted, room - cost))
+        return None
+
+    def _found(self, root: Configuration, trail, rest: int) -> int:
+        first = trail
+        while first is not None:
+            self._hints[_likeness(root)], first = first[1], first[0]
+        return self._remember(root, trail, rest)
+
+    def _remember(self, root: Configuration, trail, rest: int) -> int:
+        """A witness from the root: the trail, and `rest` tokens that are known to follow it."""
+        here, length = root if trail is None else trail[2], rest
+        if not rest:
+            self._known[here] = Known(0)
+        while trail is not None:
+            trail, token, _ = trail
+            here, length = root if trail is None else trail[2], length + 1
+            known = self._known.get(here, Known())
+            if known.length is None or known.length > length:
+                self._known[here] = Known(length, token, known.refuted)
+        return length
+
+    def distance(self, here: Configuration) -> tuple[int, int]:
+        """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
+        sentence, parts = max(here.now.sentence, 1), {}
+        for literal, predicate, now, settled, (status, _) in zip(
+                self.automaton.literals, self.automaton.predicates, self._needs(here.now), self._needs(here.settled),
+                here.now.states, strict=True):
+            words, k = min(now.words, settled.words), predicate.k
+            if isinstance(k, int) and k >= sentence:  # in sentence k, without the ends of the sentences before it
+                least = {k: words - (k - sentence)}
+            else:
+                least = {0: words}
+            parts[literal] = now.words + (status != 2), least if words else {}
+        distance, words = _joined(self.automaton.nnf, parts)
+        whole, last = words.pop(0, 0), max(words, default=sentence)
+        return distance, max(whole, sum(max(words.get(k, 0), k < last) for k in range(sentence, last + 1)))
+
+    def _needs(self, at: Reading) -> list[Need]:
+        """What each literal needs, by what has been read."""
+        if at not in self._needs_of:
+            self._needs_of[at] = [predicate.need(memory, at, not negated) for predicate, memory, negated in zip(
+                self.automaton.predicates, at.memories, self.automaton.negated, strict=True)]
+        return self._needs_of[at]
+
+    def moves(self, here: Configuration) -> list[tuple[int, ...]]:
+        """Token sequences to try from here, the most promising first."""
+        tail, texts = here.tail.tail, {}
+        for now, settled, (status, _) in zip(self._needs(here.now), self._needs(here.settled), here.now.states,
+                                             strict=True):
+            if status != 2:
+                texts |= dict.fromkeys(rest for text in settled.texts if (rest := _rest(text, tail)))
+                texts |= dict.fromkeys(now.texts)
+        spelled = [move for text in itertools.islice(texts, MOST_TEXTS) if (move := self._spell(text))]
+        return [*spelled, *(self._after_word if tail[-1:].isalnum() else self._apart), *self._anywhere]
+
+    def _set_moves(self) -> None:
+        """What is tried whatever the rule needs; words avoid those that the rule speaks of."""
+        spell, reader, predicates = self._spell, self.automaton.reader, self.automaton.predicates
+        stop_words = reader.policy.stop_words
+        spoken = {word for p in predicates for phrase in p.arguments if isinstance(phrase, str)
+                  for word in fold(phrase).split()}
+
+        def shortest(texts) -> list[tuple[int, ...]]:
+            spelled = [move for text in texts if text.strip() not in spoken and (move := spell(text))]
+            return sorted(spelled, key=len)[:1]
+
+        words = shortest(f" {word}" for word in PLAIN if word not in stop_words) or shortest(
+            word for word in spell.words if word[1:] not in stop_words)
+        words += shortest(f" {word}" for word in ("the", "it", "of", *sorted(stop_words)) if word in stop_words)
+        if reader.separator_id is not None:
+            self._after_word = self._apart = [(reader.separator_id,)]
+        else:  # a mark ends the sentence where it follows a word; elsewhere it takes a space or a word before it
+            marks = [move for mark in ".!?" if (move := spell(mark))][:2]
+            spaced = [move for mark in ".!?" if (move := spell(f" {mark}"))][:1]
+            self._after_word = marks or spaced
+            self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
+        if any(self.automaton.negated):  # not "snow", but perhaps "snows"
+            self._after_word = self._after_word + shortest(("s", "ed", "y"))
+        if any(type(p).need is Predicate.need for p in predicates):
+            words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
+        if self._exhaustive:
+            words += [(token_id,) for token_id in spell.token_ids.values()]
+        self._anywhere = list(dict.fromkeys(words))
+
+
+@lru_cache(maxsize=1024)
+def witnesses_for(automaton: Automaton) -> Witnesses:
+    """The one collection of witnesses of a rule's automaton."""
+    return Witnesses(automaton)
+
+
+def _likeness(here: Configuration) -> tuple:
+    """Configurations that are alike in this are likely, and no more than likely, to have witnesses that begin alike."""
+    return here.now, here.tail.tail[-1:].isalnum()
+
+
+def _rest(text: str, tail: str) -> str | None:
+    """What is missing of a word that the tail of the text begins."""
+    word = text.lstrip()
+    return word[len(tail):] if tail and len(word) > len(tail) and fold(word).startswith(fold(tail)) else None
+
+
+def _joined(nnf: Rule, parts: dict[Rule, tuple[int, dict[int, int]]]) -> tuple[int, dict[int, int]]:
+    """The distance of a formula, and the words that it needs at least in each sentence (0: wherever)."""
+    if not isinstance(nnf, (And, Or)):
+        return parts[nnf]
+    distances, words = zip(*(_joined(part, parts) for part in nnf.parts), strict=True)
+    if isinstance(nnf, And):
+        return sum(distances), {k: max(needed.get(k, 0) for needed in words) for k in set().union(*words)}
+    common = set(words[0]).intersection(*words[1:])
+    return min(distances), {k: min(needed[k] for needed in words) for k in common}

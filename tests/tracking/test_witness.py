@@ -1,0 +1,197 @@
+"""Witnesses: each one obeys, none is missed where the vocabulary is small, and needs are lower bounds."""
+
+import itertools
+
+import kinds
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import policies, predicates, rules, texts, thorough
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+import nretm
+from nretm import Copy, InSen, Len, Not, Order, Phrase, Policy, Predicate, StopWordCount, predicate
+from nretm.rules.checker import Text
+from nretm.rules.formula import And, Or
+from nretm.rules.parser import as_rule
+from nretm.tracking.automaton import Automaton
+from nretm.tracking.growing_text import reader_for
+from nretm.tracking.spelling import spelling_for
+from nretm.tracking.witness import Witnesses
+
+
+def witnesses_of(rule, tok, policy=None) -> Witnesses:
+    return Witnesses(Automaton(as_rule(rule), reader_for(tok, policy or Policy())))
+
+
+def after(witnesses: Witnesses, ids):
+    here = witnesses.automaton.start
+    for token in ids:
+        here = witnesses.automaton.step(here, token)
+    return here
+
+
+def follow(witnesses: Witnesses, here) -> list[int]:
+    ids = []
+    while (token := witnesses.next_token(here)) is not None:
+        ids.append(token)
+        here = witnesses.automaton.step(here, token)
+    return ids
+
+
+@thorough
+@given(rules, texts, st.sampled_from(kinds.KINDS), policies, st.integers(0, 40))
+def test_a_witness_obeys_and_fits(rule, text, kind, policy, room):
+    tok = kinds.tokenizer(kind)
+    try:
+        witnesses = witnesses_of(rule, tok, policy)
+    except ValueError as problem:
+        assert "no words" in str(problem)
+        return
+    ids = tok(text, add_special_tokens=False)["input_ids"]
+    for n in range(0, len(ids) + 1, 5):
+        here = after(witnesses, ids[:n])
+        if (length := witnesses.length(here, room)) is not None:
+            rest = follow(witnesses, here)
+            assert len(rest) == length <= room
+            assert nretm.check(rule, witnesses.automaton.reader.text(ids[:n] + rest), policy=policy)
+
+
+TINY = {"▁": 0, "▁car": 1, "s": 2, "▁the": 3, "▁c": 4, "ar": 5, ".": 6, "!": 7, "▁big": 8, "▁dog": 9, "</s>": 10,
+        "<pad>": 11, "<unk>": 12}
+LONGEST = 4
+
+
+def tiny_tokenizer() -> PreTrainedTokenizerFast:
+    """A dozen tokens, subwords among them: "cars" can be written in several ways."""
+    tok = Tokenizer(models.BPE(TINY, [], unk_token="<unk>"))
+    tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    return PreTrainedTokenizerFast(tokenizer_object=tok, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
+
+
+few = st.sampled_from(["car", "cars", "the car", "dog", "big dog"])
+small = st.one_of(
+    st.builds(InSen, few, st.integers(1, 2)), st.builds(Order, few, few), st.builds(Copy, few),
+    st.builds(Len, st.integers(1, 2), st.integers(0, 4)), st.builds(Len, st.integers(0, 5)),
+    st.builds(StopWordCount, st.integers(1, 2), st.integers(0, 2)), st.builds(StopWordCount, st.integers(0, 2)))
+small_rules = st.recursive(small, lambda inner: st.one_of(
+    st.builds(lambda a, b: a & b, inner, inner), st.builds(lambda a, b: a | b, inner, inner), st.builds(Not, inner)),
+    max_leaves=6)
+
+
+@pytest.fixture(scope="module")
+def every_text():
+    """All 11,111 sequences of at most four of the ten tokens, and what the checker reads in each."""
+    read = reader_for(tiny_tokenizer(), Policy()).text
+    return {ids: Text(read(ids)) for n in range(LONGEST + 1) for ids in itertools.product(range(10), repeat=n)}
+
+
+def obeys(rule, text: Text) -> bool:
+    """A formula by its plain meaning, over the checker's own reading of the text."""
+    match rule:
+        case And():
+            return all(obeys(part, text) for part in rule.parts)
+        case Or():
+            return any(obeys(part, text) for part in rule.parts)
+        case Not():
+            return not obeys(rule.rule, text)
+    return rule.holds(text)
+
+
+def test_of_a_small_vocabulary_no_witness_is_missed(every_text):
+    """A token has a witness if and only if one of all the texts that begin with it obeys."""
+    tok = tiny_tokenizer()
+
+    @thorough
+    @given(small_rules)
+    def exhaustive(rule):
+        witnesses = witnesses_of(rule, tok)
+        able = {ids[:1] for ids, text in every_text.items() if obeys(rule, text)}
+        assert (witnesses.length(witnesses.automaton.start, LONGEST) is not None) == bool(able)
+        for token in range(10):
+            found = witnesses.length(after(witnesses, [token]), LONGEST - 1)
+            assert (found is not None) == ((token,) in able), tok.convert_ids_to_tokens(token)
+
+    exhaustive()
+
+
+@thorough
+@given(predicates, texts, st.sampled_from(["wordpiece", "wordlevel"]))
+def test_the_words_that_are_needed_are_a_lower_bound(literal, text, kind):
+    tok = kinds.tokenizer(kind)
+    ids = tok(text, add_special_tokens=False)["input_ids"]
+    try:
+        witnesses = witnesses_of(literal, tok)
+    except ValueError:
+        return
+    if not witnesses.may_end(after(witnesses, ids)):
+        witnesses = witnesses_of(Not(literal), tok)
+    for n in range(len(ids) + 1):
+        assert witnesses.distance(after(witnesses, ids[:n]))[1] <= len(ids) - n
+
+
+@predicate
+class Rhymes(Predicate):
+    """A user's predicate that does not say what it needs: some word ends like w."""
+
+    w: Phrase
+
+    def start(self, policy):
+        return False
+
+    def read(self, found, word, sentence, index):
+        return found or (word != self.w and word.endswith(self.w[-2:]))
+
+    def state(self, found, at):
+        return (2 if found else 0), None
+
+    def holds(self, text, tolerance=0):
+        return any(word != self.w and word.endswith(self.w[-2:]) for word in text.words())
+
+
+def test_a_predicate_that_does_not_say_what_it_needs_is_obeyed_all_the_same():
+    rule = Rhymes("river") & Len(1, 6) & InSen("car", 2)
+    witnesses = witnesses_of(rule, kinds.tokenizer("byte-bpe"))
+    assert witnesses.length(witnesses.automaton.start, 60) is not None
+    ids = follow(witnesses, witnesses.automaton.start)
+    assert nretm.check(rule, witnesses.automaton.reader.text(ids))
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_a_phrase_that_is_begun_needs_only_its_rest(kind):
+    tok = kinds.tokenizer(kind)
+    spell, witnesses = spelling_for(tok), witnesses_of("Copy(waitressing job) & Len(3)", tok)
+    begun = spell(" the waitressing")
+    for n in range(len(begun) + 1):
+        assert witnesses.length(after(witnesses, begun[:n]), 30) is not None
+    assert follow(witnesses, after(witnesses, begun)) == list(spell(" job"))
+
+
+def test_the_separator_ends_a_sentence():
+    tok, policy = kinds.tokenizer("unigram"), Policy(separator="</s>")
+    rule = "translateOnce(3) & InSen(car, 2) & Len(1, 2)"
+    witnesses = witnesses_of(rule, tok, policy)
+    assert witnesses.length(witnesses.automaton.start, 20) is not None
+    ids = follow(witnesses, witnesses.automaton.start)
+    assert ids.count(tok.convert_tokens_to_ids("</s>")) >= 2
+    assert nretm.check(rule, witnesses.automaton.reader.text(ids), policy=policy)
+
+
+def test_what_was_found_is_used_again():
+    """Work is counted, not time: searches, for a text that grows word by word."""
+    tok, searches = kinds.tokenizer("byte-bpe"), 0
+    witnesses = witnesses_of("InSen(big dog, 2) & Len(2, 9) & InSen(snow, 4) & Len(4, 12)", tok)
+    search = witnesses._search
+
+    def counted(here, room):
+        nonlocal searches
+        searches += 1
+        return search(here, room)
+
+    witnesses._search = counted
+    text = " A car drove on through the tree and the stones were cold to the artists"
+    ids = tok(text, add_special_tokens=False)["input_ids"]
+    for n in range(len(ids)):
+        assert witnesses.length(after(witnesses, ids[:n]), 60) is not None
+    assert searches <= 4 < len(ids)
