@@ -90,11 +90,10 @@ class Enforcer(LogitsProcessor):
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """The scores, (R, V), with -inf for each token that is not allowed."""
-        room, copies = self._limit - input_ids.shape[1], len(scores) // len(self.rules)
-        order = self._order(scores)
-        likeliest = _first(order)
+        places, order, copies = self._configurations(input_ids), self._order(scores), len(scores) // len(self.rules)
+        room, likeliest = self._limit - input_ids.shape[1], _first(order)
         free, rows, tokens = [], [], []
-        for i, here in enumerate(self._configurations(input_ids)):
+        for i, here in enumerate(places):
             witnesses = self._witnesses[i // copies]
             if witnesses is None or here is ENDED:
                 free.append(i)

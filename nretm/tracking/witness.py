@@ -25,6 +25,7 @@ from nretm.tracking.spelling import spelling_for
 
 SMALL = 64  # tokens of a vocabulary that is searched exhaustively
 BUDGET, EXHAUSTIVE = 400, 50_000  # configurations that one search goes on from, in a large and in a small vocabulary
+HINT = 3  # tokens of a witness that are tried first from like configurations
 MOST_TEXTS = 12  # suggestions of predicates that are tried from one configuration
 PLAIN = "thing day man time way house people year place work".split()
 # Where a predicate does not say what it needs, words have to differ in length and letters.
@@ -57,7 +58,7 @@ class Witnesses:
     def _forget(self) -> None:
         self._start = self.automaton.start
         self._known: dict[Configuration, Known] = {}
-        self._hints: dict[tuple, int] = {}  # what the witnesses of like configurations begin with
+        self._hints: dict[tuple, tuple[int, ...]] = {}  # what the witnesses of like configurations begin with
         self._needs_of: dict[Reading, list[Need]] = {}
 
     def length(self, here: Configuration, room: int) -> int | None:
@@ -70,12 +71,12 @@ class Witnesses:
                 return None
         if self.automaton.start is not self._start:  # the automaton has forgotten its configurations
             self._forget()
-        hint = self._hints.get(_likeness(here))
-        if hint is not None and room:
-            after = self.automaton.step(here, hint)
-            rest = self._known.get(after)
-            if rest is not None and rest.length is not None and rest.length < room:
-                return self._remember(here, (None, hint, after), rest.length)
+        trail, after = None, here
+        for n, token in enumerate(self._hints.get(_likeness(here), ()), 1):
+            after = self.automaton.step(after, token)
+            trail, rest = (trail, token, after), self._known.get(after)
+            if rest is not None and rest.length is not None and n + rest.length <= room:
+                return self._remember(here, trail, rest.length)
         return self._search(here, room)
 
     def next_token(self, here: Configuration) -> int | None:
@@ -129,10 +130,12 @@ class Witnesses:
         return None
 
     def _found(self, root: Configuration, trail, rest: int) -> int:
-        first = trail
-        while first is not None:
-            self._hints[_likeness(root)], first = first[1], first[0]
-        return self._remember(root, trail, rest)
+        length, here, hint = self._remember(root, trail, rest), root, []
+        while len(hint) < HINT and (token := self.next_token(here)) is not None:
+            hint.append(token)
+            here = self.automaton.step(here, token)
+        self._hints[_likeness(root)] = tuple(hint)
+        return length
 
     def _remember(self, root: Configuration, trail, rest: int) -> int:
         """A witness from the root: the trail, and `rest` tokens that are known to follow it."""
@@ -224,7 +227,7 @@ def _likeness(here: Configuration) -> tuple:
 
 def _rest(text: str, tail: str) -> str | None:
     """What is missing of a word that the tail of the text begins."""
-    word = text.lstrip()
+    word, tail = text.lstrip(), tail.lstrip()
     return word[len(tail):] if tail and len(word) > len(tail) and fold(word).startswith(fold(tail)) else None
 
 
