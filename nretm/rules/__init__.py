@@ -1,22 +1,19 @@
 """Rules in predicate logic: what they are, how they are read, and whether a finished text obeys one (section 2.1)."""
 
-from nretm.rules.arguments import Count, Phrase, Sentence
+from nretm.rules.arguments import Character, Every, Number, Paragraph, Phrase, Position, Range, Sentence, every
+from nretm.rules.characters import CharAt, Chars, WordChars
 from nretm.rules.checker import Text, Verdict, check
+from nretm.rules.counts import MOST_OVER, Len, StopWordCount
 from nretm.rules.formula import And, Not, Or, Rule, negation, predicate_of
 from nretm.rules.inflection import inflected, inflections
+from nretm.rules.mentions import Copy, Count, InSen, Order
 from nretm.rules.parser import RuleSyntaxError, as_rule, parse
-from nretm.rules.predicates import (
-    MOST_OVER,
-    Copy,
-    InSen,
-    Len,
-    Order,
-    Predicate,
-    StopWordCount,
-    TranslatedOnce,
-    predicate,
-)
+from nretm.rules.positions import BeginsWith, EndsWith, WordAt
+from nretm.rules.predicates import Predicate, predicate
+from nretm.rules.sentences import LastSentence, Paragraphs, Sentences, TranslatedOnce
 
-__all__ = ["And", "Copy", "Count", "InSen", "Len", "MOST_OVER", "Not", "Or", "Order", "Phrase", "Predicate", "Rule",
-           "RuleSyntaxError", "Sentence", "StopWordCount", "Text", "TranslatedOnce", "Verdict", "as_rule", "check",
-           "inflected", "inflections", "negation", "parse", "predicate", "predicate_of"]
+__all__ = ["And", "BeginsWith", "CharAt", "Character", "Chars", "Copy", "Count", "EndsWith", "Every", "InSen",
+           "LastSentence", "Len", "MOST_OVER", "Not", "Number", "Or", "Order", "Paragraph", "Paragraphs", "Phrase",
+           "Position", "Predicate", "Range", "Rule", "RuleSyntaxError", "Sentence", "Sentences", "StopWordCount",
+           "Text", "TranslatedOnce", "Verdict", "WordAt", "WordChars", "as_rule", "check", "every", "inflected",
+           "inflections", "negation", "parse", "predicate", "predicate_of"]

@@ -32,8 +32,23 @@ class Text:
 
     @cached_property
     def sentences(self) -> list[list[str]]:
-        return [[self.policy.key(word) for word in self.policy.words_of(s)]
-                for s in self.policy.sentences_of(self.text)]
+        return [[self.policy.key(word) for word in words] for words in self.written]
+
+    @cached_property
+    def written(self) -> list[list[str]]:
+        """Words as they are written, by sentence."""
+        return [self.policy.words_of(sentence) for sentence in self.policy.sentences_of(self.text)]
+
+    @cached_property
+    def paragraphs(self) -> list[str]:
+        return self.policy.paragraphs_of(self.text)
+
+    @property
+    def written_text(self) -> str:
+        """The text as it is written, without the spaces around it and without separators."""
+        if self.policy.separator is None:
+            return self.text.strip()
+        return "".join(self.policy.written_sentences(self.text))
 
     def words(self, k: int | None = None) -> list[str]:
         """The words of sentence k (none if there is no such sentence), or of the whole text."""
@@ -50,6 +65,32 @@ class Text:
         if self.length(k) is None:
             return None
         return sum(word in self.policy.stop_words for word in self.words(k))
+
+    def positions(self, k: int | None = None) -> list[str]:
+        """The words whose positions count: those that are not punctuation."""
+        return [word for word in self.words(k) if not self.policy.is_punctuation(word)]
+
+    def characters(self, k: int | None = None) -> int | None:
+        """How many characters, spaces included; None for a sentence that does not exist."""
+        if k is None:
+            return len(self.written_text)
+        sentences = self.policy.written_sentences(self.text)
+        return len(sentences[k - 1]) if k <= len(sentences) else None
+
+    def sentences_in(self, p: int) -> int:
+        """How many sentences paragraph p has."""
+        return len(self.policy.written_sentences(self.paragraphs[p - 1]))
+
+    def endings(self, p: int) -> list[str]:
+        """What follows, to the end of paragraph p, from each of its sentences on."""
+        if p > len(self.paragraphs):
+            return []
+        paragraph, begin, endings = self.paragraphs[p - 1], 0, []
+        for sentence in self.policy.written_sentences(paragraph):
+            begin = paragraph.index(sentence, begin)
+            endings.append(paragraph[begin:])
+            begin += len(sentence)
+        return endings
 
     def mentions(self, phrase: str, k: int | None = None) -> list[Span]:
         """Where the phrase stands, in sentence k or anywhere."""

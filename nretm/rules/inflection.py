@@ -6,8 +6,8 @@ import dataclasses
 from functools import lru_cache
 
 from nretm.rules.formula import Not, Rule, _Joined
+from nretm.rules.mentions import Copy
 from nretm.rules.parser import as_rule
-from nretm.rules.predicates import Copy
 
 
 @lru_cache(maxsize=100_000)

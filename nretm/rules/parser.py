@@ -4,7 +4,7 @@
     conjunction = negation { "&" negation }                 also && ∧ and
     negation    = "not" negation | "(" rule ")" | literal   also ! ~ ¬
     literal     = name "(" [ argument { "," argument } ] ")"
-    argument    = number | phrase | "quoted phrase"         quotes where a phrase has commas or parentheses
+    argument    = number | range | "every" | phrase         10..20 10.. ..4; "quoted" if it has commas or parentheses
 
 Nothing is ever evaluated; whatever the input, the outcome is a rule or a `RuleSyntaxError`.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from nretm.rules.arguments import KINDS, Phrase
+from nretm.rules.arguments import Phrase, kinds_of, problem_with, read_argument, wanted
 from nretm.rules.formula import MAX_DEPTH, And, Not, Or, Rule
 from nretm.rules.predicates import REGISTRY, Predicate
 
@@ -26,7 +26,6 @@ _NAME = re.compile(r"[^\W\d]\w*")
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|“([^”]*)”|\'((?:[^\'\\]|\\.)*)\'(?=\s*[,)])', re.DOTALL)
 _BARE = re.compile(r'[^,()"“”]*')
-_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
 class RuleSyntaxError(ValueError):
@@ -183,12 +182,13 @@ class _Parser:
             raise self.fail(f"{cls.name} takes {_usage(cls)}, not {len(found)} argument{plural}", begin)
         values = []
         for name, (value, quoted, position) in zip(names, found, strict=True):
-            kind = KINDS[cls.__dataclass_fields__[name].type]
-            if kind is not Phrase:
-                if quoted or not _NUMBER.fullmatch(value):
-                    raise self.fail(f"{cls.name}: {name} must be {kind.article}, not {value[:40]!r}", position)
-                value = int(value) if len(value) < 10 else 10**9
-            if problem := kind.problem(value):
+            kinds = kinds_of(cls.__dataclass_fields__[name].type)
+            if not issubclass(kinds[0], Phrase):
+                read = None if quoted else read_argument(kinds, value)
+                if read is None:
+                    raise self.fail(f"{cls.name}: {name} must be {wanted(kinds)}, not {value[:40]!r}", position)
+                value = read
+            if problem := problem_with(kinds, value):
                 raise self.fail(f"{cls.name}: {name} {problem}", position)
             values.append(value)
         return cls(*values)

@@ -153,6 +153,8 @@ class Policy:
 
     def paragraphs_of(self, text: str) -> list[str]:
         """Paragraphs are separated by an empty line, as COLLIE has it: a second one makes another paragraph."""
+        if self.separator is not None:
+            return [text.strip()] if text.strip() else []
         return [paragraph.strip() for paragraph in text.strip().split(PARAGRAPH_END)] if text.strip() else []
 
     def words_of(self, sentence: str) -> list[str]:

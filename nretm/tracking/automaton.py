@@ -86,6 +86,7 @@ class Automaton:
         self.reader, self.nnf, self.literals = reader, rule.nnf(), rule.literals
         self.predicates = [predicate_of(literal) for literal in self.literals]
         self.negated = [isinstance(literal, Not) for literal in self.literals]
+        self._writes = self._hooks("write")
         self._reads = self._hooks("read")
         self._ends = self._hooks("end")
         horizons = [p.horizon() for p in self.predicates]
@@ -103,7 +104,7 @@ class Automaton:
 
     def _hooks(self, name: str) -> list[tuple]:
         """(number, sentence or None for all, method) of the predicates that have it."""
-        return [(i, p.k if p.local else None, getattr(p, name)) for i, p in enumerate(self.predicates)
+        return [(i, p.k if p.local and isinstance(p.k, int) else None, getattr(p, name)) for i, p in enumerate(self.predicates)
                 if getattr(type(p), name) is not getattr(Predicate, name)]
 
     def forget(self) -> None:
@@ -158,6 +159,9 @@ class Automaton:
     def _advance(self, at: Reading, runs: tuple[Stretch, ...]) -> Reading:
         memories, sentence, index, opened, counts = list(at.memories), at.sentence or 1, at.index, at.open, at.counts
         for run in runs:
+            for i, k, write in self._writes if run.text else ():
+                if k is None or k == sentence:
+                    memories[i] = write(memories[i], run, sentence)
             for i, k, read in self._reads:
                 if k is None or k == sentence:
                     for number, word in enumerate(run.words, index):

@@ -93,7 +93,7 @@ def _slots(literals: tuple[Rule, ...], variables: list[frozenset[int] | None]) -
         if type(a) is not type(b):
             return False
         disjoint = None not in (variables[i], variables[j]) and not variables[i] & variables[j]
-        return disjoint or (None not in (a.k, b.k) and a.k != b.k)
+        return disjoint or (isinstance(a.k, int) and isinstance(b.k, int) and a.k != b.k)
 
     slots: list[list[int]] = []
     for i in range(len(literals)):

@@ -29,6 +29,7 @@ class Stretch:
     words    as they are compared
     written  the same words as they are written
     text     the characters, with the spaces and line breaks before them
+    breaks   how many paragraphs end before it: one for each empty line
     """
 
     words: tuple[str, ...]
@@ -36,6 +37,7 @@ class Stretch:
     ends: bool
     written: tuple[str, ...] = ()
     text: str = ""
+    breaks: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -149,9 +151,11 @@ class TextReader:
         cut = self.policy.words_of(" ".join((*["x"] * (not first), *text.split(), *["x"] * (not last))))
         written = tuple(cut[(not first):len(cut) - (not last)])
         words = tuple(map(self.policy.key, written))
-        if first and self.policy.separator is not None:
-            text = text.lstrip()  # what stands around a separator belongs to no sentence
-        return Stretch(words, sum(word in self.policy.stop_words for word in words), ends, written, text)
+        if self.policy.separator is None:
+            breaks = text[:len(text) - len(text.lstrip())].count(PARAGRAPH_END)
+        else:  # a document has no paragraphs, and what stands around a separator belongs to no sentence
+            text, breaks = text.lstrip() if first else text, 0
+        return Stretch(words, sum(word in self.policy.stop_words for word in words), ends, written, text, breaks)
 
     def _tail(self, tail: str, rest: bytes, first: bool) -> Tail:
         key = tail, rest, first

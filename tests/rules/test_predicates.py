@@ -4,7 +4,7 @@ import pytest
 from kinds import tokenizer
 
 import nretm
-from nretm import Copy, Count, InSen, Len, Not, Order, Phrase, Predicate, Sentence, StopWordCount, Tracker, check
+from nretm import Copy, InSen, Len, Not, Number, Order, Phrase, Predicate, Sentence, StopWordCount, Tracker, check
 
 
 def states(literal, text, finish=True):
@@ -46,11 +46,11 @@ def test_translated_once_by_line():
 
 
 @pytest.fixture
-def begins_with():
+def starts_with():
     """Sentence k begins with w: the predicate of the README."""
 
     @nretm.predicate
-    class BeginsWith(Predicate):
+    class StartsWith(Predicate):
         w: Phrase
         k: Sentence
 
@@ -63,19 +63,19 @@ def begins_with():
         def holds(self, text, tolerance=0):
             return text.words(self.k)[:1] == [self.w]
 
-    yield BeginsWith
+    yield StartsWith
     del nretm.rules.predicates.REGISTRY["beginswith"]
 
 
-def test_a_users_predicate_is_usable_at_once(begins_with):
-    rule = nretm.parse("BeginsWith(tree, 2) & Len(1, 3) & (not beginswith(dog, 1))")
-    assert str(rule) == "BeginsWith(tree, 2) & Len(1, 3) & (not BeginsWith(dog, 1))" and nretm.parse(str(rule)) == rule
+def test_a_users_predicate_is_usable_at_once(starts_with):
+    rule = nretm.parse("StartsWith(tree, 2) & Len(1, 3) & (not beginswith(dog, 1))")
+    assert str(rule) == "StartsWith(tree, 2) & Len(1, 3) & (not StartsWith(dog, 1))" and nretm.parse(str(rule)) == rule
     assert check(rule, "the car. tree one").satisfied and not check(rule, "the car. one tree").satisfied
     tok = tokenizer("wordlevel")
     matrix = nretm.state_matrix(rule, "the car . tree one", tok)
     row = list(matrix.strings[matrix.inputs.index("tree")])
     assert row == ["0 0", "0 1 2", "0 1 1", "1 2", "2 2", "2 2", "2 2"]
-    assert states("BeginsWith(tree, 2)", "the car . one tree") == ["0", "0", "0", "1", "0", "0", "0"]
+    assert states("StartsWith(tree, 2)", "the car . one tree") == ["0", "0", "0", "1", "0", "0", "0"]
     assert matrix.plot(by="predicate").axes
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_registered():
     with pytest.raises(ValueError, match="Copy is taken"):
         @nretm.predicate
         class Copy(Predicate):  # noqa: F811
-            n: Count
+            n: Number
             state = holds = lambda self, *_: (0, None)
 
 
