@@ -144,7 +144,7 @@ def _in_place(predicate, read: Text, current: float, finished: bool) -> Status:
         return _counted(n, count_in(), current, finished)
     counts = [count_in(j) for j in range(1, last + 1)]
     if k == every:
-        off = _off(n, counts[-1] if current == last else 0)
+        off = _off(n, counts[-1] if 0 < current == last else 0)
         return _everywhere([_off(n, count) == 0 for count in counts],
                            Status(1, max(off, -MOST_OVER), off < 0), current, finished)
     if k > current or (finished and k > last):
@@ -178,7 +178,7 @@ def _word_at(predicate, read: Text, current: float, finished: bool) -> Status:
 
     if k == every:
         right = [there(words(j)) for j in range(1, len(read.sentences) + 1)]
-        here = words(int(current)) if current == len(read.sentences) else []
+        here = words(int(current)) if 0 < current == len(read.sentences) else []
         return _everywhere(right, now(here), current, finished)
     over = finished or (k is not None and current > k)
     found = words(k)

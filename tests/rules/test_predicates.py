@@ -64,11 +64,11 @@ def starts_with():
             return text.words(self.k)[:1] == [self.w]
 
     yield StartsWith
-    del nretm.rules.predicates.REGISTRY["beginswith"]
+    del nretm.rules.predicates.REGISTRY["startswith"]
 
 
 def test_a_users_predicate_is_usable_at_once(starts_with):
-    rule = nretm.parse("StartsWith(tree, 2) & Len(1, 3) & (not beginswith(dog, 1))")
+    rule = nretm.parse("StartsWith(tree, 2) & Len(1, 3) & (not startswith(dog, 1))")
     assert str(rule) == "StartsWith(tree, 2) & Len(1, 3) & (not StartsWith(dog, 1))" and nretm.parse(str(rule)) == rule
     assert check(rule, "the car. tree one").satisfied and not check(rule, "the car. one tree").satisfied
     tok = tokenizer("wordlevel")
