@@ -104,8 +104,8 @@ class Automaton:
 
     def _hooks(self, name: str) -> list[tuple]:
         """(number, sentence or None for all, method) of the predicates that have it."""
-        return [(i, p.k if p.local and isinstance(p.k, int) else None, getattr(p, name)) for i, p in enumerate(self.predicates)
-                if getattr(type(p), name) is not getattr(Predicate, name)]
+        return [(i, p.k if p.local and isinstance(p.k, int) else None, getattr(p, name))
+                for i, p in enumerate(self.predicates) if getattr(type(p), name) is not getattr(Predicate, name)]
 
     def forget(self) -> None:
         """Drop all states; those that are in use stay valid."""

@@ -231,9 +231,9 @@ def _last_sentence(predicate, read: Text, finished: bool) -> Status:
         return Status(1)
     paragraph, begins = parts[p - 1].strip(), [0]
     for begin in range(1, len(paragraph)):
-        before = paragraph[:begin].split()
-        if paragraph[begin - 1].isspace() and not paragraph[begin].isspace() and ends_sentence(before[-1], paragraph[begin:]):
-            begins.append(begin)
+        if paragraph[begin - 1].isspace() and not paragraph[begin].isspace():
+            if ends_sentence(paragraph[:begin].split()[-1], paragraph[begin:]):
+                begins.append(begin)
     wanted = predicate.s.casefold().strip(around)
     ends = any(paragraph[begin:].casefold().strip(around) == wanted for begin in begins)
     return Status(2 if ends else 0, never=True)
