@@ -300,6 +300,19 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
     return folder
 
 
+def made(name: str, data: str = "builtin", seed: int = 0) -> Path:
+    """The folder of a base: it is made only if it is not there from the same texts with the same settings."""
+    base = MODELS[name]
+    folder = (MADE_BASES_FOLDER if base.pieces else BASES_FOLDER) / name
+    if (folder / "base.json").is_file():
+        record = json.loads((folder / "base.json").read_text(encoding="utf-8"))
+        corpus_now = digest({task: reproduction.data.corpus(task, data) for task in base.tasks})
+        if (Base(**record["base"]), record["seed"], record["steps"], record["corpus"]) == (
+                base, seed, base.steps, corpus_now):
+            return folder
+    return pretrain(name, seed=seed, data=data)
+
+
 def digest(texts: dict[str, list[str]], more: str = "") -> str:
     """A hash of the texts that a base is trained on: another one means that the base has to be made again."""
     return hashlib.sha256(("\n".join(itertools.chain.from_iterable(texts.values())) + more).encode()).hexdigest()[:16]

@@ -40,7 +40,8 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run_all.sh", description=f"{head}\n\n{examples}", epilog=EPILOG,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", choices=profile_names(), default="demo", help="demo (the default): minutes on a "
-                        "CPU; paper: the paper's models, data and settings, days on a GPU; smoke: for tests")
+                        "CPU; mini: real text, a small model, an evening on a CPU; paper: the paper's models, data "
+                        "and settings, days on a GPU; smoke: for tests")
     parser.add_argument("--tables", action="store_true", help="no data, training or timing: only rebuild tables "
                         "and figures from the run files and generations under results/<profile>/")
     parser.add_argument("--only", metavar="STEP", nargs="+", default=[], help="only these steps and those they need")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from reproduction.checkpoints import MODEL
 from reproduction.experiments import EXPERIMENTS, Experiment, of_table
-from reproduction.files import BASES_FOLDER, run_name
+from reproduction.files import MADE_BASES_FOLDER, run_name
 from reproduction.runner.sources import code_digest, hash_of, notebook_imports
-from reproduction.settings import experiments_of, settings_for
+from reproduction.settings import experiments_of, read_profile, settings_for
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,16 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     source = {"data": data} if data else {}
     steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"},
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
+    covered = experiments_of(name)
+    trained = [experiment for experiment in covered if not experiment.shipped]
     for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
-        steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
-    trained = [experiment for experiment in experiments_of(name) if not experiment.shipped]
+        if any(experiment.task == task for experiment in covered):
+            steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
+    bases = _bases(name, source)
+    steps.append(bases)
+    made_first = (bases.name,) if bases.weights else ()
     for experiment in trained:
-        steps += [_training(experiment, seed, name, source) for seed in range(seeds)]
+        steps += [_training(experiment, seed, name, source, made_first) for seed in range(seeds)]
 
     def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
         needs = tuple(run_name(experiment.name, seed) for experiment in experiments if experiment in trained
@@ -72,7 +77,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
 
     table1 = of_table("table1")
     hard = [experiment for experiment in table1 if experiment.rule in ("r1", "r2", "r3")]
-    steps += [
+    tables = [
         table("table1", "05_table1_five_rules.ipynb", table1),
         table("tableA", "06_tableA_near_misses.ipynb", hard),
         table("tableB", "07_tableB_predicates.ipynb", hard),
@@ -80,25 +85,36 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
         table("table2", "09_table2_commongen.ipynb", of_table("table2")),
         table("table3", "10_table3_translation.ipynb", of_table("table3")),
     ]
+    steps += [step for step in tables if step.needs]  # a table without a row is not made
     drawn = ("r1-nretm", "commongen-t5-base-pc-hat", "ted15-mbart-pc")
     compared = ("r1-t5", "r3-t5", "r3-nretm", "zeroshot-t5", "zeroshot-nretm", "commongen-t5-base", "ted15-mbart")
-    steps += [
-        reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
-        reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
-        reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
-        Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
-             reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")),
-    ]
+    if set(_named(*drawn, *compared)) <= set(covered):  # these show texts of all three tasks
+        steps += [
+            reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
+            reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
+            reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
+        ]
+    steps.append(Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
+                      reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
     before = tuple(step.name for step in steps if step.kind != "training")
     steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
                       reads=("runs/*.json",), outputs=("report.html", "claims.md")))
     return steps
 
 
+def _bases(profile: str, source: dict) -> Step:
+    """What the trainings start from. A base of real text is made here, and kept outside of results/."""
+    step = Step("bases", "04_base_models.ipynb", {"profile": profile, **source}, kind="data")
+    if made := [model for model in read_profile(profile)["models"].values() if model.startswith("mini-")]:
+        return replace(step, weights=f"../{MADE_BASES_FOLDER.name}/{made[0]}/base.json", minutes=BASE_MINUTES)
+    return step
+
+
 def _named(*names: str) -> list[Experiment]:
     return [EXPERIMENTS[name] for name in names]
 
 
+BASE_MINUTES = 12  # of a base of real text
 MINUTES = {  # of one training and its evaluation; a run's own time takes their place once it is known
     "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
     "paper": {"rocstories t5-base": 480, "commongen t5-base": 300, "commongen t5-large": 840, "ted15 mbart": 1200},
@@ -107,15 +123,15 @@ MINUTES = {  # of one training and its evaluation; a run's own time takes their 
 }
 
 
-def _training(experiment: Experiment, seed: int, profile: str, source: dict) -> Step:
+def _training(experiment: Experiment, seed: int, profile: str, source: dict, needs: tuple[str, ...]) -> Step:
     name, minutes = run_name(experiment.name, seed), MINUTES[profile][f"{experiment.task} {experiment.base}"]
     outputs = (f"runs/{name}.json", f"runs/{name}.jsonl*", *([f"probes/{name}.json"] if experiment.probe else []))
     step = Step(name, "04_training.ipynb", {"profile": profile, "experiment": experiment.name, "seed": seed, **source},
-                outputs=outputs, minutes=minutes, kind="training")
+                needs=needs, outputs=outputs, minutes=minutes, kind="training")
     if not experiment.decodes:
         return replace(step, weights=f"{name}/{MODEL.as_posix()}")
     other = run_name(experiment.decodes, seed)
-    return replace(step, needs=(other,), reads=(f"runs/{other}.json*",), minutes=minutes / 5)
+    return replace(step, needs=(*needs, other), reads=(f"runs/{other}.json*",), minutes=minutes / 5)
 
 
 def choose(steps: list[Step], only: Iterable[str], tables: bool) -> list[Step]:
@@ -158,9 +174,9 @@ def fingerprint(step: Step, results: Path, notebooks: Path) -> str:
 def code_fingerprint(step: Step, notebooks: Path) -> str:
     """The part of it that decides what is trained: parameters, settings, code and base model."""
     if experiment := EXPERIMENTS.get(step.parameters.get("experiment")):
-        settings = f"{experiment} {settings_for(step.parameters['profile'], experiment)}"
-        base = {path.name: digest(path) for path in matching(BASES_FOLDER / experiment.base, ("*",))}
-        made_by = [settings, base, code_digest(["reproduction.training"], drawing=False)]
+        settings = settings_for(step.parameters["profile"], experiment)
+        base = {path.name: digest(path) for path in matching(Path(settings.model_path), ("*",))}
+        made_by = [f"{experiment} {settings}", base, code_digest(["reproduction.training"], drawing=False)]
     else:
         code = [source for kind, source in _cells(notebooks / step.notebook) if kind == "code"]
         made_by = code_digest(notebook_imports(code))

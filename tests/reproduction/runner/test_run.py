@@ -281,3 +281,13 @@ def test_list_and_dry_run(capsys):
     assert "r1-nretm-seed0" in listed and "needs zeroshot-t5-seed0, zeroshot-nretm-seed0" in listed
     assert runner.main(["--dry-run", "--only", "table4", "--force", "--seeds", "3"]) == 0
     assert re.search(r"7 of 7 steps would be run, 0 are up to date; about .* min, 2 at a time", capsys.readouterr().out)
+
+
+def test_mini_makes_its_base_first_and_has_no_talks():
+    steps = {step.name: step for step in all_steps("mini", data="somewhere")}
+    assert steps["bases"].weights and steps["bases"].parameters["data"] == "somewhere"
+    trained = [step for step in steps.values() if step.kind == "training"]
+    assert trained and all("bases" in step.needs for step in trained)
+    assert {"table1", "table2", "table4", "tableA", "tableB", "report"} <= set(steps)
+    assert not {"ted15", "table3", "cases", "matrices"} & set(steps), "what needs talks or shows texts is left out"
+    assert not any("large" in name for name in steps)
