@@ -31,6 +31,8 @@ def main() -> None:
                         help='where the split comes from: "builtin" (the default), "hub" or a folder')
     arguments = parser.parse_args()
     task = TASKS[arguments.task]
+    if not arguments.outputs.is_file():
+        raise SystemExit(f"evaluate: there is no file {arguments.outputs}: name a text file with one output per line.")
     try:
         examples = task.load(arguments.split, arguments.rule, arguments.data)
         lines = arguments.outputs.read_text(encoding="utf-8").splitlines()

@@ -280,8 +280,9 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", choices=list(EXPERIMENTS), metavar="experiment",
                         help=f"a row of one of the paper's tables: {', '.join(EXPERIMENTS)}")
-    parser.add_argument("--profile", default="demo", choices=profile_names(), help="models, data and settings: demo "
-                        "(the default), minutes on a CPU; paper, days on a GPU; smoke, for tests")
+    parser.add_argument("--profile", default="demo", choices=profile_names(),
+                        help="models, data and settings: demo (the default), minutes on a CPU; mini, real text on a "
+                        "CPU; paper, days on a GPU; smoke, for tests")
     parser.add_argument("--root", type=Path, default=ROOT, metavar="DIR",
                         help="the folder of results/ and work/ (default: this checkout)")
     add_options(parser)

@@ -22,7 +22,7 @@ def evaluate(monkeypatch, capsys, *words) -> dict[str, float]:
 def test_anybodys_outputs_can_be_scored(tmp_path, monkeypatch, capsys):
     outputs = tmp_path / "outputs.txt"
     command = ("rocstories", "insen", outputs)
-    with pytest.raises(SystemExit, match="evaluate: .*No such file"):
+    with pytest.raises(SystemExit, match="evaluate: there is no file .*outputs.txt: name a text file"):
         evaluate(monkeypatch, capsys, *command)
     outputs.write_text("One line.\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="evaluate: There are 1 outputs for"):
