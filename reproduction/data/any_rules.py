@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from nretm.rules import And, Copy, InSen, Len, Not, Or, Order, Predicate, Rule, StopWordCount, Text
+from nretm.rules import And, Copy, InSen, Len, Not, Or, Order, Predicate, Rule, StopWordCount, Text, parse
 from nretm.text import Policy
 from reproduction.data import stories
 from reproduction.data.example import Example
@@ -25,6 +25,7 @@ UNSEEN = {
     "any-two-negations": "two negations",
     "any-three-ways": "a disjunction of three",
     "any-nested": "nested formulas",
+    "any-new-predicates": "predicates never seen",
 }
 LONG = "any-long"
 KINDS = ("any", *UNSEEN, LONG)
@@ -118,7 +119,7 @@ class _Grammar:
         """A rule of the kind, or None if the story has too little to say."""
         shape = {"any": self.ordinary, LONG: self.long, "any-order-lengths": self.order_lengths,
                  "any-two-negations": self.two_negations, "any-three-ways": self.three_ways,
-                 "any-nested": self.nested}[kind]
+                 "any-nested": self.nested, "any-new-predicates": self.new_predicates}[kind]
         sizes = LONG_LITERALS if kind == LONG else range(1, MOST_LITERALS + 1)
         for _ in range(TRIES):
             kept = list(self.thirds)
@@ -163,6 +164,16 @@ class _Grammar:
             case _:
                 inner = Not(self.joined(And, story, (False, True)))
         return [inner, *self.mentions(story, self.rng.randint(1, 2))]
+
+    def new_predicates(self, story: _Story) -> list[Rule]:
+        """Ranges, every sentence, the number of sentences, the number of mentions: none is in training."""
+        words, k = story.facts.words, self.rng.randrange(len(story.facts.words)) + 1
+        new = [f"Len({k}, {max(1, words[k - 1] - self.rng.randint(0, 3))}..{words[k - 1] + self.rng.randint(1, 3)})",
+               f"Len(every, {min(words)}..{max(words)})", f"Sentences({len(words)})"]
+        if phrase := self.phrase(story, k):
+            new.append(f"Count({phrase}, {len(story.text.mentions(phrase))})")
+        return [*map(parse, self.rng.sample(new, self.rng.randint(1, 2))),
+                *self.mentions(story, self.rng.randint(1, 2))]
 
     # ---- clauses
 

@@ -17,18 +17,18 @@ TRACK, TRACK_HEIGHT = 1000, 40  # units of the plot of differences
 STYLE = f"""<style>
 .nretm {{ font: 14px/1.5 system-ui, sans-serif; color: #111; }}
 .nretm-card {{ background: #fff; border: 1px solid #ccd; border-radius: 6px; padding: 6px 10px; }}
-.nretm h4 .nretm-chip {{ white-space: normal; }}
 .nretm h4 {{ margin: 0 0 2px; font-size: 12px; font-weight: 600; color: #445; }}
 .nretm mark {{ padding: 1px 2px; border-radius: 3px; color: #000; }}
 .nretm-chip {{ font-size: 11px; border-radius: 8px; padding: 0 6px; color: #000; white-space: nowrap; }}
 .nretm-broken {{ background: #fff; border: 1.5px solid {COLORS["✗"]}; color: {COLORS["✗"]}; font-weight: 600; }}
 .nretm-idle {{ background: #fff; border: 1px dashed #778; color: #556; }}
-.nretm-error {{ font: 13px/1.35 ui-monospace, monospace; color: #7a1048; white-space: pre-wrap; margin: 0; }}
+.nretm-error {{ font: 13px/1.35 ui-monospace, monospace; color: #7a1048; white-space: pre-wrap; word-break: normal;
+  margin: 0; }}
 .nretm-rest {{ color: #777; }} .nretm-next {{ background: #222; color: #fff; border-radius: 3px; padding: 1px 3px; }}
 .nretm-bars {{ display: grid; grid-template-columns: max-content 1fr; gap: 3px 8px; align-items: center; }}
 .nretm-bars b {{ text-align: right; font-weight: 400; }} .nretm-bars b.w {{ font-weight: 700; }}
-.nretm-bars i {{ display: block; height: 8px; font: 10px/8px system-ui; white-space: nowrap; }}
-.nretm-bars i::before {{ content: ""; display: inline-block; height: 8px; margin-right: 4px;
+.nretm-bars i {{ display: block; height: 10px; font: 10px/10px system-ui; white-space: nowrap; }}
+.nretm-bars i::before {{ content: ""; display: inline-block; height: 9px; margin-right: 4px;
   width: calc(var(--p) * (100% - 36px)); background: #0072b2; vertical-align: top; }}
 .nretm-bars i + i::before {{ background: #b0b0b0; }}
 </style>"""
@@ -48,7 +48,7 @@ def story_html(story: Story) -> str:
     for literal in story.rule.literals:
         spans = [] if isinstance(literal, Not) or not verdict.by_predicate[literal] else [
             span for argument in literal.arguments if isinstance(argument, str)
-            for span in read.mentions(argument, literal.k)]
+            for span in read.mentions(argument, literal.k if isinstance(literal.k, int) else None)]
         for span in spans:
             marks |= {(span.sentence, word): color(story.rule, literal) for word in range(span.begin, span.end)}
         if not spans:
@@ -100,7 +100,7 @@ def _marked(sentence: str, words: list[str], number: int, marks: dict[tuple[int,
 def verdict_html(story: Story) -> str:
     if story.verdict:
         return f'<span class="nretm-chip" style="background:{COLORS["2"]};color:#fff">✓ obeys the rule</span>'
-    return f'<span class="nretm-chip nretm-broken">✗ breaks {escape(story.verdict.why())}</span>'
+    return f'<span class="nretm-chip nretm-broken" title="{escape(story.verdict.why())}">✗ breaks the rule</span>'
 
 
 def prefix_html(story: Story, step: int) -> str:
@@ -109,8 +109,9 @@ def prefix_html(story: Story, step: int) -> str:
     token = story.tokens[step].strip() or "end"
     states = "".join(f"<div>{_state(story, literal, step)} {escape(str(literal))}</div>"
                      for literal in story.rule.literals)
-    return (f'{escape(so_far)} <span class="nretm-next">{escape(token)}</span><span class="nretm-rest">{escape(rest)}'
-            f'</span><div style="font-size:12px;margin-top:6px">{states}</div>')
+    return (f'<div class="nretm-prefix">{escape(so_far)} <span class="nretm-next">{escape(token)}</span>'
+            f'<span class="nretm-rest">{escape(rest)}</span></div>'
+            f'<div style="font-size:12px;margin-top:6px">{states}</div>')
 
 
 def _state(story: Story, literal: Rule, step: int) -> str:

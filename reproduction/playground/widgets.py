@@ -10,8 +10,8 @@ import ipywidgets
 from reproduction.playground import drawing
 from reproduction.playground.story import Story, read, tell
 
-FULL = {"width": "100%"}
-COLUMNS = "minmax(150px, 1fr) minmax(0, 2.4fr) minmax(160px, 0.9fr)"  # text, matrix, bars
+FULL = {"width": "auto", "margin": "2px"}
+COLUMNS = "minmax(150px, 1fr) minmax(0, 2.2fr) minmax(180px, 1fr)"  # text, matrix, bars
 
 
 class Playground:
@@ -32,13 +32,13 @@ class Playground:
         self.rule = ipywidgets.Text(value=examples[0], description="rule", continuous_update=False, layout=FULL,
                                     style={"description_width": "50px"})
         self.examples = ipywidgets.Dropdown(options=list(examples), description="examples", layout={"width": "55%"},
-                                            style={"description_width": "60px"})
+                                            style={"description_width": "70px"})
         self.enforce = ipywidgets.Checkbox(description="enforce", indent=False, layout={"width": "80px"})
         self.beams = ipywidgets.Dropdown(options=[1, 3, 5], description="beams", layout={"width": "110px"},
                                          style={"description_width": "45px"})
         self.button = ipywidgets.Button(description="Write", button_style="primary", layout={"width": "90px"})
         self.error, self.stories, self.track = (ipywidgets.HTML(layout=FULL) for _ in range(3))
-        self.slider = ipywidgets.IntSlider(min=0, max=1, readout=False, layout={"width": "100%", "margin": "0"})
+        self.slider = ipywidgets.IntSlider(min=0, max=1, readout=False, layout={"width": "auto", "margin": "0 2px"})
         self.text, self.matrix, self.bars = (ipywidgets.HTML() for _ in range(3))
         self.examples.observe(lambda change: setattr(self.rule, "value", change["new"]), "value")
         for control in (self.rule, self.enforce, self.beams):
@@ -51,9 +51,9 @@ class Playground:
     def box(self) -> ipywidgets.Widget:
         panes = ipywidgets.GridBox([self.text, self.matrix, self.bars], layout={
             "grid_template_columns": COLUMNS, "grid_gap": "8px",
-            "width": "100%"})
+            "width": "auto", "margin": "2px"})
         controls = ipywidgets.HBox([self.examples, self.beams, self.enforce, self.button],
-                                   layout={"justify_content": "space-between", "width": "100%"})
+                                   layout={"justify_content": "space-between", "width": "auto"})
         box = ipywidgets.VBox([ipywidgets.HTML(drawing.STYLE), self.rule, self.error, controls, self.stories,
                                self.track, self.slider, panes], layout={"width": "100%", "max_width": "1240px"})
         return box.add_class("nretm-playground")

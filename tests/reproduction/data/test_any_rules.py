@@ -38,7 +38,9 @@ def shape(rule):
     found = {"any-order-lengths": Order in kinds and bool(kinds & {Len, StopWordCount}),
              "any-two-negations": sum(isinstance(part, Not) and is_literal(part) for part in parts) > 1,
              "any-three-ways": any(len(way.parts) > 2 for way in ways) and not nested,
-             "any-nested": nested}
+             "any-nested": nested, "any-new-predicates": bool(kinds & {nretm.Count, nretm.Sentences}) or any(
+                 not isinstance(getattr(literal, "k", None), int | None) or not isinstance(literal.n, int)
+                 for literal in rule.literals if isinstance(literal, Len))}
     return {name for name, holds in found.items() if holds}
 
 

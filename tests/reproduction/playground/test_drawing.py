@@ -64,7 +64,7 @@ def test_the_frame_moves_with_the_step_and_nothing_else_does():
 def test_prefix_and_bars():
     story = told("Copy(planted) & Len(2, 6)")
     for step in (0, 4, len(story.tokens) - 1):
-        html = drawing.prefix_html(story, step).partition("<div")[0]
+        html = drawing.prefix_html(story, step).partition("</div>")[0]
         assert text_of(html).replace(" ", "") in (TEXT.replace(" ", ""), TEXT.replace(" ", "") + "end")
         assert "&lt;s&gt;" in drawing.bars_html(story, step) and "<s>" not in drawing.bars_html(story, step)
 
