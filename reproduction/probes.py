@@ -46,11 +46,13 @@ def _second_in(examples: list[Example], place: int) -> Iterator[Example]:
 
 
 @torch.no_grad()
-def next_words(model, tokenizer, experiment: Experiment, settings: Settings) -> list[dict]:
+def next_words(model, tokenizer, experiment: Experiment, settings: Settings) -> list[dict] | None:
     """The likeliest next words at every step of an output, with the state matrix and without it.
 
-    Always of built-in examples: others' texts are not ours to print.
+    Of built-in examples, and only of a model that was trained on built-in texts: others' are not ours to print.
     """
+    if settings.data != "builtin":
+        return None
     examples = TASKS[experiment.task].load("test", experiment.rule)[:EXPLORED]
     outputs, rows = generate(model, tokenizer, experiment, settings, examples), []
     for example, output in zip(examples, outputs, strict=True):

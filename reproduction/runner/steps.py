@@ -118,14 +118,15 @@ BASE_MINUTES = 12  # of a base of real text
 MINUTES = {  # of one training and its evaluation; a run's own time takes their place once it is known
     "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
     "paper": {"rocstories t5-base": 480, "commongen t5-base": 300, "commongen t5-large": 840, "ted15 mbart": 1200},
-    "mini": {"rocstories t5-base": 25, "commongen t5-base": 25},
+    "mini": {"rocstories t5-base": 15, "commongen t5-base": 10},
+    "small": {"rocstories t5-base": 300, "commongen t5-base": 120},
     "smoke": {"rocstories t5-base": 0.3, "commongen t5-base": 0.3, "commongen t5-large": 0.3, "ted15 mbart": 0.3},
 }
 
 
 def _training(experiment: Experiment, seed: int, profile: str, source: dict, needs: tuple[str, ...]) -> Step:
     name, minutes = run_name(experiment.name, seed), MINUTES[profile][f"{experiment.task} {experiment.base}"]
-    outputs = (f"runs/{name}.json", f"runs/{name}.jsonl*", *([f"probes/{name}.json"] if experiment.probe else []))
+    outputs = (f"runs/{name}.json", f"runs/{name}.jsonl*", *([f"probes/{name}.json*"] if experiment.probe else []))
     step = Step(name, "04_training.ipynb", {"profile": profile, "experiment": experiment.name, "seed": seed, **source},
                 needs=needs, outputs=outputs, minutes=minutes, kind="training")
     if not experiment.decodes:

@@ -55,3 +55,9 @@ def test_next_words_are_the_likeliest_of_either_reading(trained):
         tracked = [p for _, p, _ in step]
         assert probes.LIKELIEST <= len(step) <= 2 * probes.LIKELIEST and tracked == sorted(tracked)
     assert any(p != q for step in row["steps"] for _, p, q in step)
+
+
+def test_no_words_are_kept_of_a_model_of_others_texts(trained):
+    experiment = experiment_named("r1-nretm")
+    of_a_folder = settings_for("mini", experiment, data="stories")
+    assert probes.next_words(*trained, experiment, of_a_folder) is None

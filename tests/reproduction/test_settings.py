@@ -26,12 +26,13 @@ def test_every_profile_sets_its_experiments(name):
         assert settings_for(name, experiment).model == read_profile(name)["models"][experiment.base]
 
 
-def test_mini_has_no_larger_model_and_no_talks():
-    left_out = set(EXPERIMENTS) - {experiment.name for experiment in experiments_of("mini")}
+@pytest.mark.parametrize("name", ["mini", "small"])
+def test_profiles_of_real_text_have_no_larger_model_and_no_talks(name):
+    left_out = set(EXPERIMENTS) - {experiment.name for experiment in experiments_of(name)}
     assert left_out == {"commongen-t5-large", "commongen-t5-large-pc", "commongen-t5-large-pc-hat", "ted15-mbart",
                         "ted15-mbart-pc"}
-    with pytest.raises(ValueError, match="The profile mini has no mbart, so that ted15-mbart is not run"):
-        settings_for("mini", experiment_named("ted15-mbart"))
+    with pytest.raises(ValueError, match=f"The profile {name} has no mbart, so that ted15-mbart is not run"):
+        settings_for(name, experiment_named("ted15-mbart"))
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -69,7 +70,7 @@ def test_wrong_settings_are_refused_in_a_sentence(wrong, said):
 
 
 def test_an_unknown_profile_names_the_known():
-    with pytest.raises(ValueError, match="choose one of demo, mini, paper, smoke"):
+    with pytest.raises(ValueError, match="choose one of demo, mini, paper, small, smoke"):
         read_profile("nothing")
 
 
