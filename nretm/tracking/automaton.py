@@ -29,15 +29,16 @@ class Reading:
     open      something is written in the current sentence
     counts    (words, stop words) of every sentence, the current one included; None if no predicate looks at them
     states    (status, value) of every literal, if the text is read as it is
+    tails     open tail -> configuration, for the tails that have followed
 
     Where all predicates have a horizon, sentence, ended and index stop there.
     """
 
-    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states")
+    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states", "tails")
 
     def __init__(self, memories: tuple, sentence: int, ended: int, index: int, open: bool, counts: tuple | None):
         self.memories, self.sentence, self.ended, self.index = memories, sentence, ended, index
-        self.open, self.counts = open, counts
+        self.open, self.counts, self.tails = open, counts, {}
 
     @property
     def finished(self) -> bool:
@@ -110,7 +111,6 @@ class Automaton:
     def forget(self) -> None:
         """Drop all states; those that are in use stay valid."""
         self._readings: dict[tuple, Reading] = {}
-        self._configurations: dict[tuple[Tail, Reading], Configuration] = {}
         self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
         memories = tuple(p.start(self.reader.policy) for p in self.predicates)
         nothing = self._reading(memories, 0, 0, 0, False, () if self._exact else None)
@@ -145,10 +145,10 @@ class Automaton:
         return self._configuration(self.reader.root, self._reading(memories, AFTER_LAST, ended, 0, False, counts))
 
     def _configuration(self, tail: Tail, settled: Reading) -> Configuration:
-        here = self._configurations.get((tail, settled))
+        here = settled.tails.get(tail)
         if here is None:
             now = self._advance(settled, tail.open) if tail.open else settled
-            here = self._configurations[tail, settled] = Configuration(tail, settled, now)
+            here = settled.tails[tail] = Configuration(tail, settled, now)
             Automaton.states += 1
             if Automaton.states > MAX_STATES:
                 Automaton.states = 0
