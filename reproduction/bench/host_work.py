@@ -3,7 +3,7 @@
 Hashes of the prefixes, states, flags and their tokens, packed for the one copy to the device: what has to be done
 before the model can take its step.  The texts are drawn at random; now and then a beam takes over another one's prefix,
 as in beam search.  Each round has three generations: the first with a tokenizer that is new, the second with other
-rules over the same texts, and the third with the same rules once more.  As in timeit, no garbage is collected meanwhile.
+rules over the same texts, and the third with the same rules once more.  As in timeit, garbage collection is off.
 """
 
 from __future__ import annotations
