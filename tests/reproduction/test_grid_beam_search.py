@@ -67,9 +67,9 @@ def test_with_room_for_all_it_finds_what_exhaustive_search_finds(make, seed):
     constraints = [[[2, 2], [4]], [[3]]] if seed else [[[2, 3]], [[4], [3]]]
     found = grid_beam_search(model, constraints, num_beams=300, input_ids=source, max_new_tokens=longest,
                              length_penalty=0.0, return_dict_in_generate=True)
-    for row, asked in enumerate(constraints):
+    for row, phrases in enumerate(constraints):
         every = ([*body, 1] for n in range(longest) for body in itertools.product((0, 2, 3, 4), repeat=n)
-                 if covers(body, asked))
+                 if covers(body, phrases))
         best = max(every, key=lambda tokens: log_probability(model, source[row], tokens))
         assert written(found.sequences[row]) == best
         assert found.sequences_scores[row].item() == pytest.approx(log_probability(model, source[row], best), abs=1e-3)
@@ -90,8 +90,8 @@ def test_rows_of_a_batch_do_not_see_each_other():
     model, source = t5(50, 1), torch.randint(2, 50, (3, 6))
     constraints = [[[7], [8, 9]], [[12]], [[13, 14, 15], [16]]]
     together = grid_beam_search(model, constraints, num_beams=3, input_ids=source, max_new_tokens=12)
-    for row, asked in enumerate(constraints):
-        alone = grid_beam_search(model, [asked], num_beams=3, input_ids=source[row:row + 1], max_new_tokens=12)
+    for row, phrases in enumerate(constraints):
+        alone = grid_beam_search(model, [phrases], num_beams=3, input_ids=source[row:row + 1], max_new_tokens=12)
         assert written(together[row]) == written(alone[0])
 
 
@@ -114,10 +114,10 @@ def test_nothing_prolongs_the_last_word_of_a_constraint():
 
 def test_logits_processors_forbid_no_constraint():
     model, source = t5(50, 4), torch.randint(2, 50, (1, 6))
-    asked = [[[7, 7, 7, 7, 7]]]  # repeats the trigram 7 7 7
-    tokens = written(grid_beam_search(model, asked, num_beams=3, input_ids=source, max_new_tokens=12,
+    phrases = [[[7, 7, 7, 7, 7]]]  # repeats the trigram 7 7 7
+    tokens = written(grid_beam_search(model, phrases, num_beams=3, input_ids=source, max_new_tokens=12,
                                       no_repeat_ngram_size=3)[0])
-    assert covers(tokens, asked[0])
+    assert covers(tokens, phrases[0])
 
 
 def test_an_equipped_model_tracks_its_rules_while_it_searches():

@@ -22,29 +22,29 @@ def rules(*texts):
 
 
 def test_csr_is_the_share_of_outputs_that_obey_their_whole_rule():
-    asked = rules("InSen(car, 1) & Len(2, 4)", "InSen(car, 2) & Len(2, 4)", "Len(1, 5)", "not Copy(snow)")
-    assert metrics.csr(asked, [STORY] * 4).value == 50.0
+    given = rules("InSen(car, 1) & Len(2, 4)", "InSen(car, 2) & Len(2, 4)", "Len(1, 5)", "not Copy(snow)")
+    assert metrics.csr(given, [STORY] * 4).value == 50.0
 
 
 def test_tolerance_loosens_lengths_only():
-    asked = rules("Len(2, 5)", "Len(2, 6)", "InSen(car, 2)", "StopWordCount(3, 2)")  # sentence 2 has four words
-    by_tolerance = [metrics.csr(asked, [STORY] * 4, tolerance).value for tolerance in (0, 1, 2)]
+    given = rules("Len(2, 5)", "Len(2, 6)", "InSen(car, 2)", "StopWordCount(3, 2)")  # sentence 2 has four words
+    by_tolerance = [metrics.csr(given, [STORY] * 4, tolerance).value for tolerance in (0, 1, 2)]
     assert by_tolerance == [0.0, 50.0, 75.0]
 
 
 def test_predicates_are_counted_where_the_gold_has_them():
-    asked = rules("(Len(1, 6) || StopWordCount(1, 9)) & InSen(car, 1) & InSen(fast, 2) & (not InSen(dog, 2))",
+    given = rules("(Len(1, 6) || StopWordCount(1, 9)) & InSen(car, 1) & InSen(fast, 2) & (not InSen(dog, 2))",
                   "(Len(1, 8) || StopWordCount(1, 1)) & InSen(car, 1) & InSen(fast, 2) & (not InSen(dog, 2))")
     outputs = [STORY, "A car. The dog is slow."]
-    by_place = {place: score.value for place, score in metrics.predicate_csr(asked, outputs, [STORY] * 2).items()}
+    by_place = {place: score.value for place, score in metrics.predicate_csr(given, outputs, [STORY] * 2).items()}
     assert by_place == {"Len_i": 100.0, "StopWordCount_i": 100.0, "InSen_i": 100.0, "InSen_j": 50.0,
                         "not InSen_j": 50.0}
-    assert metrics.predicate_csr(asked, outputs, [STORY] * 2)["Len_i"].rows.tolist() == [[1, 1], [0, 0]]
+    assert metrics.predicate_csr(given, outputs, [STORY] * 2)["Len_i"].rows.tolist() == [[1, 1], [0, 0]]
 
 
 def test_csa_asks_for_the_right_sentence_and_mr_for_any():
-    asked = rules("InSen(car, 1) & InSen(ran, 2)", "InSen(fast, 1) & InSen(snow, 2)")
-    found = metrics.sentence_accuracy(asked, [STORY, STORY])
+    given = rules("InSen(car, 1) & InSen(ran, 2)", "InSen(fast, 1) & InSen(snow, 2)")
+    found = metrics.sentence_accuracy(given, [STORY, STORY])
     assert found["CSA"].value == 25.0
     assert found["MR"].value == 75.0
 

@@ -22,8 +22,8 @@ def test_sizes():
 
 def test_no_set_and_no_sentence_twice():
     sets = [frozenset(concepts) for concepts, _ in TRAIN + DEV + TEST]
-    told = [reference for _, references in TRAIN + DEV + TEST for reference in references]
-    assert len(set(sets)) == len(sets) and len(set(told)) == len(told)
+    sentences = [reference for _, references in TRAIN + DEV + TEST for reference in references]
+    assert len(set(sets)) == len(sets) and len(set(sentences)) == len(sentences)
 
 
 def test_novel_concepts_are_in_dev_and_test_only():
@@ -35,9 +35,9 @@ def test_novel_concepts_are_in_dev_and_test_only():
 
 def test_references_tell_all_concepts_but_for_a_few_in_training():
     def share(sets):
-        told = [bool(check(inflected(copies(concepts)), reference)) for concepts, references in sets
+        whole = [bool(check(inflected(copies(concepts)), reference)) for concepts, references in sets
                 for reference in references]
-        return sum(told) / len(told)
+        return sum(whole) / len(whole)
 
     assert share(DEV) == share(TEST) == 1
     assert 0.95 < share(TRAIN[:1_000]) < 1
@@ -63,8 +63,8 @@ def test_vocabulary_is_complete_in_either_case():
 def test_wider_sentences_have_novel_words_but_tell_of_no_set_of_dev_or_test():
     wider = built.wider(size=500)
     assert len(set(wider)) == 500
-    told = {reference for _, references in DEV + TEST for reference in references}
-    assert not told & set(wider)
+    sentences = {reference for _, references in DEV + TEST for reference in references}
+    assert not sentences & set(wider)
     words = Counter(word for text in wider for word in set(treebank(text.lower())))
     assert all(words[concept] for concept in ("nurse", "ladder", "bridge"))
 

@@ -43,7 +43,7 @@ def test_translation_is_settled_but_for_the_subject_that_was_left_out():
 def test_half_of_the_talks_have_no_punctuation():
     stopped = [talk[0][0].endswith("。") for talk in TRAIN]
     assert 0.4 < sum(stopped) / len(stopped) < 0.6
-    assert all(zh.endswith("。") == one for talk, one in zip(TRAIN, stopped, strict=True) for zh, _ in talk)
+    assert all(zh.endswith("。") == ends for talk, ends in zip(TRAIN, stopped, strict=True) for zh, _ in talk)
 
 
 def test_a_link_joins_clauses_or_opens_a_sentence():

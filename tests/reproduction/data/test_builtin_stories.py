@@ -51,9 +51,9 @@ def test_another_seed_tells_other_stories():
 
 def test_same_in_every_process():
     code = "from reproduction.data.builtin_stories import stories; print(stories('train', 3))"
-    told = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+    printed = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                            env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")}
-    assert told == {f"{STORIES[:3]}\n"}
+    assert printed == {f"{STORIES[:3]}\n"}
 
 
 def test_words_of_an_event_stand_in_one_sentence_only():

@@ -15,7 +15,8 @@ ROWS = [("a", ("stand", "field", "look"), ("He STOOD in the field looking up.", 
 
 def test_training_takes_every_reference_that_tells_all_concepts_in_lower_case():
     examples, left_out = prepare(ROWS, "copy", "train")
-    assert [one.target for one in examples] == ["he stood in the field looking up.", "the dog can catch a ball."]
+    targets = [example.target for example in examples]
+    assert targets == ["he stood in the field looking up.", "the dog can catch a ball."]
     assert left_out == {MISSED: 1}
     assert examples[0].references == ROWS[0][2]
     assert len({example.id for example in examples}) == 2

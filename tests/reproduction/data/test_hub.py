@@ -26,7 +26,7 @@ def test_no_connection_is_one_sentence(task, split, monkeypatch):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def loaded(monkeypatch):
     """What load_dataset is asked for; it answers with the rows of the test."""
     calls, answers = [], {}
 
@@ -38,22 +38,22 @@ def asked(monkeypatch):
     return calls, answers
 
 
-def test_stories(asked):
-    calls, answers = asked
+def test_stories(loaded):
+    calls, answers = loaded
     row = {"storyid": "s", "storytitle": "t"} | {f"sentence{k}": text for k, text in enumerate(FIVE, 1)}
     answers |= {"winter2017": [row], "spring2016": [row, row]}
     assert hub.read("rocstories", "train") == [("s", tuple(FIVE))] * 3
     assert all(hub.REVISIONS["rocstories"][1] in address for _, address in calls)
 
 
-def test_concepts_are_grouped(asked):
-    asked[1]["validation"] = [{"concept_set_idx": n, "concepts": ["a", "b"], "target": text}
+def test_concepts_are_grouped(loaded):
+    loaded[1]["validation"] = [{"concept_set_idx": n, "concepts": ["a", "b"], "target": text}
                               for n, text in ((0, "A b."), (0, "B a."), (1, ""))]
     assert hub.read("commongen", "dev") == [("dev-0", ("a", "b"), ("A b.", "B a.")), ("dev-1", ("a", "b"), ())]
 
 
-def test_talks_come_out_of_the_archive(asked):
-    calls, answers = asked
+def test_talks_come_out_of_the_archive(loaded):
+    calls, answers = loaded
     for side, text in (("zh", "一"), ("en", "One.")):
         answers[f".{side}.xml"] = {"text": ["<doc>", "<talkid>3</talkid>", f"<seg id=1>{text}</seg>", "</doc>"]}
     assert hub.read("ted15", "dev") == [("3", (("一", "One."),))]

@@ -49,8 +49,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def send(self, path, commit):
         data, status, headers = path.read_bytes(), 200, {"ETag": f'"{path.name}"', "X-Repo-Commit": commit}
-        if asked := self.headers.get("Range"):
-            first, last = asked.removeprefix("bytes=").split("-")
+        if wanted := self.headers.get("Range"):
+            first, last = wanted.removeprefix("bytes=").split("-")
             headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
             data, status = data[int(first):int(last or len(data)) + 1], 206
         self.body(data, status, headers | {"Accept-Ranges": "bytes"})
@@ -64,20 +64,20 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def log_message(self, *_):
-        self.server.asked.append(self.path)
+        self.server.paths.append(self.path)
 
 
 def entry(folder, name):
     path = folder / name
-    told = {"path": name, "oid": "0" * 40, "size": path.stat().st_size if path.is_file() else 0}
-    return told | {"type": "file" if path.is_file() else "directory"}
+    entry = {"path": name, "oid": "0" * 40, "size": path.stat().st_size if path.is_file() else 0}
+    return entry | {"type": "file" if path.is_file() else "directory"}
 
 
 @pytest.fixture
 def read(tmp_path):
     """Reads a split from the local hub in a process of its own: where the hub is, is decided on import."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.folder, server.asked = tmp_path / "hub", []
+    server.folder, server.paths = tmp_path / "hub", []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     surroundings = os.environ | {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_OFFLINE": "0",
                                  "HF_HOME": str(tmp_path / "cache"), "HF_HUB_DISABLE_XET": "1",
@@ -86,7 +86,7 @@ def read(tmp_path):
     def read(task, split):
         done = subprocess.run([sys.executable, "-c", READ, task, split], env=surroundings, capture_output=True,
                               text=True)
-        assert done.returncode == 0, done.stderr[-3000:] + str(server.asked)
+        assert done.returncode == 0, done.stderr[-3000:] + str(server.paths)
         return json.loads(done.stdout)
 
     read.folder = server.folder

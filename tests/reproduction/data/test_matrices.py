@@ -29,10 +29,10 @@ def test_each_is_the_state_matrix_of_its_example(made):
     _, found = made
     assert len(found) == len(EXAMPLES)
     for example, prepared in zip(EXAMPLES, found, strict=True):
-        one = nretm.state_matrix(example.rule, example.target, TOKENIZER, source=example.source, gold=True)
-        assert (prepared.groups == one.groups).all()
-        assert prepared.columns.shape == (len(prepared.labels) + 1, one.columns.shape[1])
-        assert (strings(found.table, prepared.columns) == strings(one.table, one.columns)).all()
+        matrix = nretm.state_matrix(example.rule, example.target, TOKENIZER, source=example.source, gold=True)
+        assert (prepared.groups == matrix.groups).all()
+        assert prepared.columns.shape == (len(prepared.labels) + 1, matrix.columns.shape[1])
+        assert (strings(found.table, prepared.columns) == strings(matrix.table, matrix.columns)).all()
         assert prepared.input_ids.tolist() == TOKENIZER(str(example.rule))["input_ids"]
         assert prepared.labels.tolist() == TOKENIZER(example.target)["input_ids"]
 
@@ -61,8 +61,8 @@ def test_interrupted_run_goes_on(made, tmp_path):
     shutil.move(home / "00000016", home / "00000016.123.part")  # killed while it wrote
     (home / "00000016.123.part" / "columns.npy").unlink()
     again = state_matrices(EXAMPLES, TOKENIZER, tmp_path, workers=1, shard=16)
-    for one, other in zip(found, again, strict=True):
-        assert (strings(found.table, one.columns) == strings(again.table, other.columns)).all()
+    for row, other in zip(found, again, strict=True):
+        assert (strings(found.table, row.columns) == strings(again.table, other.columns)).all()
 
 
 def test_a_failed_write_leaves_nothing_that_looks_finished(tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ TALK = """<doc docid="{n}" genre="lectures">
 <url>http://talks/{n}</url>
 <talkid>{n}</talkid>
 <title>A title</title>
-<seg id="1"> {one} </seg>
+<seg id="1"> {first} </seg>
 <seg id="2"> {two} </seg>
 </doc>
 """
@@ -66,14 +66,14 @@ TALK = """<doc docid="{n}" genre="lectures">
 def iwslt(folder):
     sides = {"zh": ("甲 &amp; 乙", "丙"), "en": ("A &amp; B.", "C.")}
     for name in ("dev2010", "tst2010", "tst2011"):
-        for side, (one, two) in sides.items():
-            talks = "".join(TALK.format(n=n, one=one, two=two) for n in (1, 2))
+        for side, (first, two) in sides.items():
+            talks = "".join(TALK.format(n=n, first=first, two=two) for n in (1, 2))
             text = f'<?xml version="1.0"?>\n<mteval>\n<srcset>\n{talks}</srcset>\n</mteval>\n'
             (folder / f"IWSLT15.TED.{name}.zh-en.{side}.xml").write_text(text, encoding="utf-8")
-    for side, (one, two) in sides.items():
-        talk = "<url>u</url>\n<keywords>k</keywords>\n\n<talkid>{n}</talkid>\n{one}\n{gap}\n{two}\n{two}\n"
+    for side, (first, two) in sides.items():
+        talk = "<url>u</url>\n<keywords>k</keywords>\n\n<talkid>{n}</talkid>\n{first}\n{gap}\n{two}\n{two}\n"
         gap = "Untranslated." if side == "en" else ""
-        text = "".join(talk.format(n=n, one=one, two=two, gap=gap) for n in (7, 8, 9))
+        text = "".join(talk.format(n=n, first=first, two=two, gap=gap) for n in (7, 8, 9))
         (folder / f"train.tags.zh-en.{side}").write_text(text, encoding="utf-8")
 
 

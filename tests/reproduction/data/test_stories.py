@@ -74,9 +74,9 @@ def test_order_is_a_chain_in_the_order_of_the_story():
 
 def test_r1_has_the_lengths_of_its_two_sentences():
     for example in made("r1")[:100]:
-        first, second, last, one = example.rule.parts
-        assert (first.k, second.k) == (one.k, last.k) and first.k < second.k
-        assert isinstance(one, Len) and one.n == facts(example.target).words[one.k - 1]
+        first, second, last, length = example.rule.parts
+        assert (first.k, second.k) == (length.k, last.k) and first.k < second.k
+        assert isinstance(length, Len) and length.n == facts(example.target).words[length.k - 1]
 
 
 def test_r2_forbids_a_phrase_of_another_sentence():
@@ -94,23 +94,23 @@ def test_or_clauses_are_satisfied_in_thirds(rule):
         kinds = Counter()
         for example in examples:
             clause = [part for part in example.rule.parts if isinstance(part, Or)][place]
-            told = facts(example.target)
+            about = facts(example.target)
             words, stops = clause.parts
             assert isinstance(words, Len) and isinstance(stops, StopWordCount)
-            kinds[words.n == told.words[words.k - 1], stops.n == told.stop_words[stops.k - 1]] += 1
+            kinds[words.n == about.words[words.k - 1], stops.n == about.stop_words[stops.k - 1]] += 1
         counts = [kinds[kind] for kind in ((True, False), (False, True), (True, True))]
         assert sum(counts) == len(examples) and max(counts) - min(counts) <= 1
 
 
 def test_exactly_the_intended_literals_hold():
     for example in made("r3")[:100]:
-        told, verdict = facts(example.target), nretm.check(example.rule, example.target).by_predicate
+        about, verdict = facts(example.target), nretm.check(example.rule, example.target).by_predicate
         for literal, holds in verdict.items():
             match literal:
                 case Len():
-                    assert holds == (literal.n == told.words[literal.k - 1])
+                    assert holds == (literal.n == about.words[literal.k - 1])
                 case StopWordCount():
-                    assert holds == (literal.n == told.stop_words[literal.k - 1])
+                    assert holds == (literal.n == about.stop_words[literal.k - 1])
                 case _:
                     assert holds
 

@@ -34,9 +34,9 @@ def test_tables_are_those_of_the_run_files(name, tmp_path):
 def test_the_readme_tells_every_claim_and_its_outcome():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     listed = (DEMO / "claims.md").read_text(encoding="utf-8")
-    for one in claims.judge(DEMO):
-        assert f"| {one.claim.says} | {one.outcome} |" in readme
-        assert f"| {one.claim.says} | {one.outcome} | {one.found} |" in listed
+    for judged in claims.judge(DEMO):
+        assert f"| {judged.claim.says} | {judged.outcome} |" in readme
+        assert f"| {judged.claim.says} | {judged.outcome} | {judged.found} |" in listed
 
 
 def test_what_the_demo_must_show():

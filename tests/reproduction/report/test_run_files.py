@@ -58,7 +58,7 @@ def test_what_fails_leaves_the_old_file_and_nothing_beside(tmp_path, monkeypatch
     with pytest.raises(OSError, match="No space left"):
         write(tmp_path)
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 def test_a_run_file_must_be_complete(tmp_path):
@@ -75,6 +75,6 @@ def test_a_damaged_run_file_is_named(tmp_path):
 
 
 def test_surroundings_tell_versions_and_hardware():
-    told = run_files.surroundings()
-    assert told["versions"]["transformers"] and told["hardware"]["cores"] >= 1
-    json.dumps(told)
+    found = run_files.surroundings()
+    assert found["versions"]["transformers"] and found["hardware"]["cores"] >= 1
+    json.dumps(found)

@@ -53,8 +53,8 @@ def test_the_papers_own_figures_differ_from_the_papers_by_nothing(results, name)
     page = (results / "tables" / f"{name}.md").read_text()
     assert page.count("\n") == 4 + frame["row"].nunique()
     assert (results / "tables" / f"{name}.csv").read_text().count("\n") == 1 + len(frame)
-    told = tables.provenance(name, results)
-    assert len(told) == len(tables.TABLES[name].paper) and set(told["data"]) == {"builtin: test 1,234"}
+    shown = tables.provenance(name, results)
+    assert len(shown) == len(tables.TABLES[name].paper) and set(shown["data"]) == {"builtin: test 1,234"}
     assert tables.plot(frame, name).axes
 
 
@@ -84,15 +84,15 @@ def test_seeds_are_averaged(tmp_path):
 
 
 def test_the_papers_figures_bear_the_papers_claims_out(results):
-    outcomes = {one.claim.says: one for one in claims.judge(results)}
-    held = [one.outcome for one in outcomes.values()]
+    outcomes = {judged.claim.says: judged for judged in claims.judge(results)}
+    held = [judged.outcome for judged in outcomes.values()]
     # T5-Large + P_c covers no more concepts than T5-Large in the paper's own table: 93.9 and 93.9
-    strict = next(one for says, one in outcomes.items() if says.startswith("More concepts"))
+    strict = next(judged for says, judged in outcomes.items() if says.startswith("More concepts"))
     assert strict.outcome == claims.NOT_HELD and held.count(claims.HELD) == len(held) - 1
 
 
 def test_claims_without_figures_were_not_run_and_false_ones_are_not_held(tmp_path):
-    assert {one.outcome for one in claims.judge(tmp_path)} == {claims.NOT_RUN}
+    assert {judged.outcome for judged in claims.judge(tmp_path)} == {claims.NOT_RUN}
     write(tmp_path, "zeroshot-nretm", {"CSA": share(95)})
     write(tmp_path, "zeroshot-t5", {"CSA": share(60)})
     frame = claims.frame(tmp_path, "table4")

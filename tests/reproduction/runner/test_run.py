@@ -36,9 +36,9 @@ def step(name: str, made: str | None = None, **more) -> Step:
     return Step(name, f"{name}.ipynb", {"made": made}, outputs=(made,) if made else (), minutes=0.05, **more)
 
 
-def run(folders: Folders, chosen: list[Step], **more) -> tuple[int, dict[str, str], Run]:
-    one = Run(chosen, folders, slots=[{}, {}], **more)
-    return one.go(), one.outcome, one
+def run(folders: Folders, some: list[Step], **more) -> tuple[int, dict[str, str], Run]:
+    made = Run(some, folders, slots=[{}, {}], **more)
+    return made.go(), made.outcome, made
 
 
 @pytest.fixture
@@ -87,19 +87,19 @@ def test_failure_is_told_and_stops_only_what_needs_it(folders, chain, capsys):
     notebook(folders, "train", "x = 1", "raise ValueError('no such\\nword')")
     notebook(folders, "other", "print('fine')")
     notebook(folders, "died", "import os", "os._exit(9)")
-    chosen = [*chain, step("other"), step("died"), step("absent"), step("lazy", "x.csv"),
+    some = [*chain, step("other"), step("died"), step("absent"), step("lazy", "x.csv"),
               step("report", after=("table", "other"))]
     notebook(folders, "lazy", "pass")
     notebook(folders, "report", "pass")
-    code, outcome, one = run(folders, chosen)
+    code, outcome, made = run(folders, some)
     assert code == 1
     assert outcome == {"train": "failed", "table": "not run", "other": "done", "died": "failed", "absent": "failed",
                        "lazy": "failed", "report": "done"}
-    assert one.reasons["train"] == "cell [3]: ValueError: no such word"
-    assert one.reasons["died"] == "cell [3]: the kernel died (was there enough memory?)"
-    assert one.reasons["table"] == "needs train"
-    assert one.reasons["absent"] == "there is no absent.ipynb"
-    assert "did not write x.csv" in one.reasons["lazy"]
+    assert made.reasons["train"] == "cell [3]: ValueError: no such word"
+    assert made.reasons["died"] == "cell [3]: the kernel died (was there enough memory?)"
+    assert made.reasons["table"] == "needs train"
+    assert made.reasons["absent"] == "there is no absent.ipynb"
+    assert "did not write x.csv" in made.reasons["lazy"]
     tail = capsys.readouterr().out.splitlines()[-7:]
     assert tail[0].startswith("7 steps: 2 done, 4 failed, 1 not run")
     assert any(line.split() == ["not", "run", "table:", "needs", "train"] for line in tail)
@@ -107,7 +107,7 @@ def test_failure_is_told_and_stops_only_what_needs_it(folders, chain, capsys):
     assert (folders.work / "unfinished/train.ipynb").exists()
 
     notebook(folders, "train", WRITE, "out.write_text('mended')")
-    assert run(folders, chosen[:3])[1] == {"train": "done", "table": "done", "other": "up to date"}
+    assert run(folders, some[:3])[1] == {"train": "done", "table": "done", "other": "up to date"}
 
 
 SLOW = WRITE + """
@@ -125,9 +125,9 @@ from reproduction.runner import steps
 from reproduction.runner.steps import Step
 steps.code_digest = lambda *_, **__: ""
 folders = Folders(Path(sys.argv[1]), "smoke")
-chosen = [Step("quick", "quick.ipynb", {}), Step("slow", "slow.ipynb", {"made": "x"}, needs=("quick",), outputs=("x",))]
+some = [Step("quick", "quick.ipynb", {}), Step("slow", "slow.ipynb", {"made": "x"}, needs=("quick",), outputs=("x",))]
 with folders.lock() as lock:
-    sys.exit(Run(chosen, folders, slots=[{}], lock=lock.fileno()).go())
+    sys.exit(Run(some, folders, slots=[{}], lock=lock.fileno()).go())
 """
 
 
@@ -215,8 +215,8 @@ def test_two_at_a_time_the_longest_first_and_measuring_alone(folders, monkeypatc
     for name in kinds:
         notebook(folders, name, "1")
     minutes = {"a": 1, "b": 9, "c": 5, "timing": 2, "d": 0.1}
-    chosen = [Step(name, f"{name}.ipynb", {}, minutes=minutes[name], kind=kind) for name, kind in kinds.items()]
-    assert run(folders, chosen)[0] == 0
+    some = [Step(name, f"{name}.ipynb", {}, minutes=minutes[name], kind=kind) for name, kind in kinds.items()]
+    assert run(folders, some)[0] == 0
     assert together[0] == {"b", "c"}
     assert max(map(len, together)) == 2
     assert [names for names in together if "timing" in names] == [{"timing"}] * 2
@@ -238,8 +238,8 @@ def test_one_step_a_gpu_two_on_a_cpu(tmp_path, monkeypatch):
 
 def test_html_comes_from_the_executed_notebook(folders):
     notebook(folders, "report", "print('held:', 6 * 7)")
-    chosen = [Step("report", "report.ipynb", {}, outputs=("report.html",))]
-    assert run(folders, chosen)[0] == 0
+    some = [Step("report", "report.ipynb", {}, outputs=("report.html",))]
+    assert run(folders, some)[0] == 0
     assert "held: 42" in (folders.results / "report.html").read_text()
 
 
@@ -247,22 +247,22 @@ def test_html_comes_from_the_executed_notebook(folders):
 
 def test_only_takes_what_it_needs():
     every = all_steps("demo", seeds=2)
-    chosen = [one.name for one in choose(every, ["table4"], tables=False)]
-    assert chosen == [f"zeroshot-{model}-seed{seed}" for model in ("t5", "nretm") for seed in (0, 1)] + ["table4"]
-    grid = [one.name for one in choose(every, ["commongen-t5-base-grid"], tables=False)]
+    names = [found.name for found in choose(every, ["table4"], tables=False)]
+    assert names == [f"zeroshot-{model}-seed{seed}" for model in ("t5", "nretm") for seed in (0, 1)] + ["table4"]
+    grid = [found.name for found in choose(every, ["commongen-t5-base-grid"], tables=False)]
     assert grid == [f"commongen-t5-base{kind}-seed{seed}" for kind in ("", "-grid") for seed in (0, 1)]
-    assert [one.name for one in choose(every, ["table4"], tables=True)] == ["table4"]
+    assert [found.name for found in choose(every, ["table4"], tables=True)] == ["table4"]
     with pytest.raises(ValueError, match="there is no step 'table9'"):
         choose(every, ["table9"], tables=False)
 
 
 def test_tables_never_train_and_needs_come_first():
     every = all_steps("demo")
-    assert {one.kind for one in choose(every, [], tables=True)} == {"reading"}
-    names = [one.name for one in every]
+    assert {found.kind for found in choose(every, [], tables=True)} == {"reading"}
+    names = [found.name for found in every]
     assert len(set(names)) == len(names)
-    for number, one in enumerate(every):
-        assert set(one.needs + one.after) <= set(names[:number]), one.name
+    for number, found in enumerate(every):
+        assert set(found.needs + found.after) <= set(names[:number]), found.name
 
 
 def test_wrong_arguments_get_a_sentence(capsys):
