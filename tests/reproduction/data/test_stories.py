@@ -9,8 +9,8 @@ import pytest
 
 import nretm
 import reproduction.data
+from nretm.rules import Len, Order, StopWordCount
 from nretm.rules.formula import Not, Or
-from nretm.rules.predicates import Len, Order, StopWordCount
 from nretm.text.policy import Policy
 from reproduction.data.stories import LONGEST_PHRASE, RULES, facts, prepare
 
