@@ -199,7 +199,7 @@ def _must_be_possible(rule: Rule | None, longest: int) -> None:
     if contradictions := rule.contradictions():
         raise ValueError(f"no text can obey {rule}: {'; '.join(contradictions)}.")
     for literal in rule.literals:
-        if not isinstance(literal, Not) and (literal.k or 0) > longest:
+        if not isinstance(literal, Not) and isinstance(literal.k, int) and literal.k > longest:  # k may be every
             raise ValueError(f"{literal} speaks of a sentence that {longest} tokens cannot reach: "
                              "raise max_new_tokens.")
 

@@ -232,3 +232,9 @@ def test_documents_end_with_the_language_code():
     told = [tuple(s for s in column if s != "N") for column in strings]
     assert list(dict.fromkeys(told)) == [("0", "0"), ("1", "0"), ("2", "1"), ("2", "2")]
     assert session.verdicts(torch.tensor([[0, *text]]))[0].satisfied
+
+
+def test_rules_that_speak_of_every_sentence():
+    model = tiny.equipped()
+    model.generate(**tiny.inputs(["Len(every, 2..9)"], [""]), rules=["Len(every, 2..9)"], max_new_tokens=8)
+    assert len(model.nretm.verdicts) == 1
