@@ -19,11 +19,13 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+import reproduction.data
 from nretm.rules import parse
 from nretm.text import Policy
 from nretm.tracking import Tracker
 from reproduction.bench.host_work import BEAMS, ROWS, host_work, random_r3
 from reproduction.bench.rescan import rescan
+from reproduction.data.learned_tokens import learned_tokenizer
 
 R3 = ("(Len(2, 9) || StopWordCount(2, 3)) & (Len(4, 12) || StopWordCount(4, 5)) & InSen(grocery trip, 2) & "
       "InSen(waiting line, 4)")
@@ -31,6 +33,7 @@ WORDS = ("Sam Nina the a her his dog cat garden kitchen grocery trip waiting lin
          "quietly yesterday because after with under was had to and then friend neighbour umbrella suitcase "
          "unexpectedly celebrated disappointed wonderful rainy afternoon").split()
 ROUNDS = 15
+REAL_STORIES = 1500
 TARGETS = {"step": 20.0, "matrix": 25.0, "growth": 1.2, "host, all new": 20.0, "host, warm": 5.0}
 TABLE = {  # what is measured -> its name among the figures
     "one step, all flags included, µs per token": "step",
@@ -50,7 +53,9 @@ def main() -> None:
                                      description="What the tracker costs, beside a plain re-scan of the prefix.")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N",
                         help=f"rounds, of which medians are shown (default: {ROUNDS})")
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--data", metavar="DIR", help="a folder with stories, to be measured as new text too")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
     figures = measure(rounds)
     print(f"rule R3, six predicates, input of {figures['input tokens']} tokens; medians of {rounds} rounds\n")
     print(f"{'what':<52}{'tracker':>10}{'re-scan':>10}{'target':>9}")
@@ -58,6 +63,10 @@ def main() -> None:
         plain = format(figures[f"{key}, re-scan"], ".2f") if f"{key}, re-scan" in figures else ""
         target = f"≤ {TARGETS[key]:g}" if key in TARGETS else ""
         print(f"{what:<52}{figures[key]:>10.2f}{plain:>10}{target:>9}")
+    if arguments.data:
+        first, again = real_text(arguments.data)
+        print(f"{f'state matrices of {REAL_STORIES} real stories, first time':<52}{first:>10.2f}{'':>10}{'≤ 30':>9}")
+        print(f"{'… a second time':<52}{again:>10.2f}")
 
 
 def measure(rounds: int = ROUNDS) -> dict[str, float]:
@@ -102,6 +111,16 @@ def _new(tokenizer, stories: list[list[int]]) -> dict[str, float]:
         figures[name] = 1e6 / tokens * _seconds(lambda trackers=trackers: [
             tracker.run(ids)[:, tracker.groups] for tracker, ids in zip(trackers, stories, strict=True)])
     return figures
+
+
+def real_text(data: str) -> tuple[float, float]:
+    """µs per target token of the state matrices of real stories, each with its own R1: a first and a second time."""
+    examples = reproduction.data.load("rocstories", "train", "r1", data, size=REAL_STORIES)
+    tokenizer = learned_tokenizer([example.target for example in examples], 5000)
+    pairs = [(Tracker(example.rule, tokenizer), tokenizer(example.target)["input_ids"]) for example in examples]
+    tokens = sum(len(target) for _, target in pairs)
+    first, again = (_seconds(lambda: [tracker.run(target, gold=True) for tracker, target in pairs]) for _ in range(2))
+    return 1e6 * first / tokens, 1e6 * again / tokens
 
 
 def _flags_of_every_step(tracker: Tracker, ids: list[int]) -> None:
