@@ -15,6 +15,19 @@ settings.register_profile("nretm", deadline=None)
 settings.load_profile("nretm")
 
 
+def pytest_configure(config):
+    """The fast set draws fewer random examples; read by strategies.py."""
+    if config.option.markexpr == "not slow":
+        os.environ.setdefault("NRETM_EXAMPLES", "50")
+
+
+def pytest_collection_modifyitems(items):
+    """Whatever waits for the whole smoke run is slow."""
+    for item in items:
+        if "smoke" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+
+
 ROOT = Path(__file__).resolve().parent.parent
 TRAINED = ("r1-t5", "r1-nretm", "commongen-t5-base", "commongen-t5-base-grid", "ted15-mbart-pc")
 
