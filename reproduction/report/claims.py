@@ -1,7 +1,7 @@
 """The paper's claims, and whether our figures bear them out: held, not held, or not run.
 
 A claim is judged on our own figures only.  What "above", "about equal" and "wide" mean in points is said here, once,
-and was fixed before the figures were known.
+and was fixed before the figures were known.  Where a claim of equality fails because NRETM is better, that is said.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pandas
 
-from reproduction.metrics import Estimate, Missing
-from reproduction.report.run_files import figure, read_runs
+from reproduction.metrics import Missing
+from reproduction.report.run_files import mean, read_runs
 
 WIDE, EQUAL, EQUAL_ROUGE = 10.0, 3.0, 2.0  # points
 HELD, NOT_HELD, NOT_RUN = "held", "not held", "not run"
+BETTER = "not held: NRETM is better"
+SIGNS = {HELD: "✓", NOT_HELD: "✗", BETTER: "✗", NOT_RUN: "–"}
 Figures = Callable[[str, str], float]
 
 
@@ -26,11 +28,11 @@ class NotRun(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper in our words, where it stands, and how it is judged: (held, what was found)."""
+    """A sentence of the paper in our words, where it stands, and how it is judged: (outcome, what was found)."""
 
     table: str
     says: str
-    judge: Callable[[Figures], tuple[bool, str]]
+    judge: Callable[[Figures], tuple[bool | str, str]]
 
 
 @dataclass(frozen=True)
@@ -39,22 +41,30 @@ class Judgement:
     outcome: str
     found: str
 
+    @property
+    def verdict(self) -> str:
+        """The outcome with its sign, which is seen where colors are not."""
+        return f"{SIGNS[self.outcome]} {self.outcome}"
+
 
 def judge(results: str | Path) -> list[Judgement]:
     """All claims against the run files of a profile."""
-    runs = read_runs(results)
+    return judge_runs(read_runs(results))
 
+
+def judge_runs(runs: dict[str, list[dict]]) -> list[Judgement]:
+    """All claims against runs by experiment, as read_runs gives them."""
     def figures(experiment: str, measure: str) -> float:
-        found: Estimate | Missing = figure(runs.get(experiment, []), measure)
+        found = mean(runs.get(experiment, []), measure)
         if isinstance(found, Missing):
             raise NotRun(f"{experiment}: {measure}: {found.reason}")
-        return found.value
+        return found
 
     judged = []
     for claim in CLAIMS:
         try:
-            held, found = claim.judge(figures)
-            judged.append(Judgement(claim, HELD if held else NOT_HELD, found))
+            outcome, found = claim.judge(figures)
+            judged.append(Judgement(claim, {True: HELD, False: NOT_HELD}.get(outcome, outcome), found))
         except NotRun as reason:
             judged.append(Judgement(claim, NOT_RUN, str(reason)))
     return judged
@@ -62,12 +72,34 @@ def judge(results: str | Path) -> list[Judgement]:
 
 def frame(results: str | Path, table: str | None = None) -> pandas.DataFrame:
     """The judgements as a frame, of one table or of all."""
-    return pandas.DataFrame([{"table": each.claim.table, "claim": each.claim.says, "outcome": each.outcome,
+    return pandas.DataFrame([{"table": each.claim.table, "claim": each.claim.says, "verdict": each.verdict,
                               "found": each.found} for each in judge(results) if table in (None, each.claim.table)])
+
+
+def summary(judged: list[Judgement]) -> str:
+    """How many claims held, in a sentence."""
+    outcomes = [each.outcome for each in judged]
+    said = [f"{outcomes.count(HELD)} of {len(outcomes)} claims held"]
+    if better := outcomes.count(BETTER):
+        said.append(f"{better} did not because NRETM is better than claimed")
+    if absent := outcomes.count(NOT_RUN):
+        said.append(f"{absent} {'was' if absent == 1 else 'were'} not run")
+    return "; ".join(said)
+
+
+def markdown(judged: list[Judgement]) -> str:
+    """The judgements as a Markdown table."""
+    rows = [f"| {each.claim.table} | {each.claim.says} | {each.verdict} | {each.found} |\n" for each in judged]
+    return "| table | claim | verdict | found |\n|---|---|---|---|\n" + "".join(rows)
 
 
 def _gaps(figures: Figures, pairs: list[tuple[str, str]], measure: str) -> list[float]:
     return [figures(above, measure) - figures(below, measure) for above, below in pairs]
+
+
+def _equal(gaps: list[float], margin: float) -> bool | str:
+    """Whether all gaps are within the margin; if not, whether NRETM is nowhere below it."""
+    return max(map(abs, gaps)) <= margin or (BETTER if min(gaps) >= -margin else False)
 
 
 def _listed(names: list[str], gaps: list[float]) -> str:
@@ -78,6 +110,11 @@ def _pairs(*rules: str) -> list[tuple[str, str]]:
     return [(f"{rule}-nretm", f"{rule}-t5") for rule in rules]
 
 
+def _spoken(name: str) -> str:
+    rule, _, model = name.partition("-")
+    return f"{model.upper()} on {rule.upper()}"
+
+
 def _length_rules(figures):
     gaps = _gaps(figures, _pairs("r1", "r2", "r3"), "CSR")
     return min(gaps) >= WIDE, f"NRETM − T5 in CSR: {_listed(['R1', 'R2', 'R3'], gaps)}"
@@ -85,12 +122,12 @@ def _length_rules(figures):
 
 def _easy_rules(figures):
     gaps = _gaps(figures, _pairs("insen", "order"), "CSR")
-    return max(map(abs, gaps)) <= EQUAL, f"NRETM − T5 in CSR: {_listed(['InSen', 'Order'], gaps)}"
+    return _equal(gaps, EQUAL), f"NRETM − T5 in CSR: {_listed(['InSen', 'Order'], gaps)}"
 
 
 def _rouge(figures):
     gaps = _gaps(figures, _pairs("insen", "order", "r1", "r2", "r3"), "ROUGE-L")
-    return (max(map(abs, gaps)) <= EQUAL_ROUGE,
+    return (_equal(gaps, EQUAL_ROUGE),
             f"NRETM − T5 in ROUGE-L: {_listed(['InSen', 'Order', 'R1', 'R2', 'R3'], gaps)}")
 
 
@@ -98,7 +135,7 @@ def _near_misses(figures):
     series = {name: [figures(name, measure) for measure in ("CSR", "CSR ±1", "CSR ±2")]
               for pair in _pairs("r1", "r2", "r3") for name in pair}
     rising = all(a < b < c or (a <= b <= c and c >= 99) for a, b, c in series.values())
-    return rising, "; ".join(f"{name} {a:.1f} → {b:.1f} → {c:.1f}" for name, (a, b, c) in series.items())
+    return rising, "; ".join(f"{_spoken(name)} {a:.1f} → {b:.1f} → {c:.1f}" for name, (a, b, c) in series.items())
 
 
 def _stop_words(figures):
@@ -107,9 +144,9 @@ def _stop_words(figures):
         for model in ("t5", "nretm"):
             for place in places:
                 stops = figures(f"{rule}-{model}", f"StopWordCount_{place}")
-                found.append((f"{rule}-{model} {place}", stops, figures(f"{rule}-{model}", f"Len_{place}")))
+                found.append((_spoken(f"{rule}-{model}"), stops, figures(f"{rule}-{model}", f"Len_{place}")))
     return (all(stops < length for _, stops, length in found),
-            "; ".join(f"{name} {stops:.1f} against Len {length:.1f}" for name, stops, length in found))
+            "; ".join(f"{name}: StopWordCount {stops:.1f}, Len {length:.1f}" for name, stops, length in found))
 
 
 def _zero_shot(figures):

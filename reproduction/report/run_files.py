@@ -45,8 +45,13 @@ def write_run(path: Path, record: dict, scores: dict[str, Score | Missing], gene
 
 def read_run(path: Path) -> dict:
     """A run file as written, with the scores under "scores"."""
+    return parse_run(Path(path).read_text(encoding="utf-8"), path)
+
+
+def parse_run(text: str, path: Path | str) -> dict:
+    """The contents of a run file; the path is for the message if it is none."""
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(text)
         return record | {"scores": {name: _from_json(cell) for name, cell in record["metrics"].items()}}
     except (json.JSONDecodeError, KeyError) as error:
         raise ValueError(f"{path} is not a run file ({type(error).__name__}): delete it and run again.") from error
@@ -68,11 +73,21 @@ def generations(path: Path) -> list[dict]:
 
 def figure(runs: list[dict], metric: str) -> Estimate | Missing:
     """A measure over all seeds that were run, with its interval, or why there is none."""
+    scores = _scores(runs, metric)
+    return scores if isinstance(scores, Missing) else estimate(scores)
+
+
+def mean(runs: list[dict], metric: str) -> float | Missing:
+    """The same without its interval, which takes a while."""
+    scores = _scores(runs, metric)
+    return scores if isinstance(scores, Missing) else float(np.mean([score.value for score in scores]))
+
+
+def _scores(runs: list[dict], metric: str) -> list[Score] | Missing:
     scores = [run["scores"][metric] for run in runs if metric in run["scores"]]
     if not scores:
         return Missing("not run" if not runs else f"{metric} was not measured")
-    absent = [score for score in scores if isinstance(score, Missing)]
-    return absent[0] if absent else estimate(scores)
+    return next((score for score in scores if isinstance(score, Missing)), scores)
 
 
 def surroundings() -> dict:

@@ -1,9 +1,11 @@
 """The paper's tables beside ours, built from run files alone (paper, section 3 and appendix).
 
-    frame = tables.build("table1", "results/demo")   # one line a figure: ours, its interval, the paper's
-    tables.wide(frame)                                # as it is read: one line a row of the paper's table
+    frame = tables.build("table1", "results/demo")   # one line per figure: ours, its interval, the paper's
+    tables.shown(frame)                               # as it is read: the plain model against NRETM
     tables.save(frame, "table1", "results/demo")      # CSV and Markdown
+    tables.plot(frame)                                # the same as a picture
 
+The result of the paper is a difference: that between a model and the same model with NRETM. So a line shows both.
 A figure that was not measured is an empty cell with its reason; the paper's are never filled in for ours.
 """
 
@@ -14,75 +16,158 @@ from pathlib import Path
 
 import pandas
 
-from reproduction.experiments import EXPERIMENTS, STORY_RULES, Experiment
+from reproduction.experiments import EXPERIMENTS, STORY_RULES, Experiment, of_table
 from reproduction.files import write_whole
 from reproduction.metrics import Missing
 from reproduction.report import paper_figures
-from reproduction.report.run_files import figure, read_runs
+from reproduction.report.run_files import figure, mean, read_runs
+
+BLUE, ORANGE = "#0072b2", "#d55e00"  # the plain model, and what is compared with it
+INTERVALS = ("Brackets hold 95 % bootstrap intervals over the test examples, and over seeds where several were run. "
+             "An empty cell was not run or could not be measured.")
+NOT_COMPARABLE = "The text is built in, so its figures compare with each other, not with the paper's."
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a table shows: its title, its measures, and the paper's figures by experiment."""
+    """What a table shows: its title, its measures, and the paper's figures by experiment.
+
+    rows          what its rows are
+    plain, other  what the two models are called that a row compares
+    flat          a row of the picture per measure, for measures that are all alike
+    """
 
     title: str
     measures: tuple[str, ...]
     paper: dict[str, dict[str, float]]
+    rows: str = "rule"
+    plain: str = "T5"
+    other: str = "NRETM"
+    flat: bool = False
 
 
 TABLES = {
     "table1": Table("Table 1: five rules on ROCStories", ("CSR", "ROUGE-L"), paper_figures.TABLE1),
     "tableA": Table("Table A: near misses", ("CSR", "CSR ±1", "CSR ±2"), paper_figures.TABLE_A),
     "tableB": Table("Table B: every predicate on its own", ("InSen_i", "InSen_j", "not InSen_j", "Len_i",
-                    "StopWordCount_i", "Len_j", "StopWordCount_j"), paper_figures.TABLE_B),
-    "table2": Table("Table 2: CommonGen", ("CIDEr", "SPICE", "Seen", "Novel", "ALL"), paper_figures.TABLE2),
-    "table3": Table("Table 3: document translation", ("s-BLEU", "d-BLEU", "SAR"), paper_figures.TABLE3),
+                    "StopWordCount_i", "Len_j", "StopWordCount_j"), paper_figures.TABLE_B, flat=True),
+    "table2": Table("Table 2: CommonGen", ("CIDEr", "SPICE", "Seen", "Novel", "ALL"), paper_figures.TABLE2,
+                    rows="model", other="with it"),
+    "table3": Table("Table 3: document translation", ("s-BLEU", "d-BLEU", "SAR"), paper_figures.TABLE3,
+                    rows="model", plain="mBART"),
     "table4": Table("Table 4: zero-shot sentence index", ("CSA", "MR", "ROUGE-L", "five sentences"),
                     paper_figures.TABLE4),
 }
 
 
 def build(name: str, results: str | Path) -> pandas.DataFrame:
-    """One line a figure of a table; ours are over all seeds that were run."""
+    """One line per figure of a table; ours are over all seeds that were run."""
     table, runs = TABLES[name], read_runs(results)
     lines = []
     for key, paper in table.paper.items():
+        experiment = EXPERIMENTS[key]
+        baseline = _baseline(experiment)
         for measure in table.measures:
-            ours = figure(runs.get(key, []), measure)
-            line = {"experiment": key, "row": _row(EXPERIMENTS[key]), "measure": measure, "paper": paper.get(measure)}
+            ours, plain = figure(runs.get(key, []), measure), mean(runs.get(baseline.name, []), measure)
+            line = {"experiment": key, "baseline": baseline.name if baseline is not experiment else "",
+                    "row": _row(experiment), "measure": measure, "paper": paper.get(measure)}
             if isinstance(ours, Missing):
                 line |= {"missing": ours.reason}
             else:
                 line |= {"ours": ours.value, "low": ours.low, "high": ours.high, "seeds": ours.seeds, "n": ours.n}
+                if baseline is not experiment and not isinstance(plain, Missing):
+                    line["difference"] = ours.value - plain
             if measure in paper or "ours" in line:
                 lines.append(line)
-    for row, paper in paper_figures.QUOTED.get(name, {}).items():
-        lines += [{"experiment": "", "row": f"{row} (quoted by the paper)", "measure": measure, "paper": value}
-                  for measure, value in paper.items()]
-    columns = ["experiment", "row", "measure", "ours", "low", "high", "paper", "seeds", "n", "missing"]
-    return pandas.DataFrame(lines, columns=columns)
+    columns = ["experiment", "baseline", "row", "measure", "ours", "low", "high", "difference", "paper", "seeds", "n",
+               "missing"]
+    frame = pandas.DataFrame(lines, columns=columns)
+    frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin"
+                                              for key in table.paper for run in runs.get(key, []))}
+    return frame
 
 
-def wide(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """A line for each row of the paper's table; for each measure ours with interval, the paper's, the difference."""
-    measures, rows = list(dict.fromkeys(frame["measure"])), list(dict.fromkeys(frame["row"]))
-    cells = {(line.row, line.measure): line for line in frame.itertuples()}
-    shown = {}
-    for measure in measures:
-        lines = [cells.get((row, measure)) for row in rows]
-        shown[measure, "ours"] = [_ours(line) for line in lines]
-        shown[measure, "paper"] = [_paper(line) for line in lines]
-        shown[measure, "ours − paper"] = [_difference(line) for line in lines]
-    return pandas.DataFrame(shown, index=pandas.Index(rows, name="row"))
+def _baseline(experiment: Experiment) -> Experiment:
+    """The plain model that an experiment is compared with: itself if it is one."""
+    return next(one for one in of_table(experiment.table)
+                if not one.tracked and one.base == experiment.base and one.rule in (experiment.rule, "copy"))
+
+
+def _row(experiment: Experiment) -> str:
+    return {**STORY_RULES, "zeroshot": "sentences 1 and 2"}.get(experiment.rule, experiment.row)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: a measure of the plain model and of what is compared with it; lines of `build`, or None."""
+
+    row: str
+    measure: str
+    plain: object
+    other: object
+
+
+def lines(frame: pandas.DataFrame) -> list[Line]:
+    by_key = {(line.experiment, line.measure): line for line in frame.itertuples()}
+    compared = dict.fromkeys((line.experiment, line.baseline) for line in frame.itertuples() if line.baseline)
+    found = []
+    for experiment, baseline in compared:
+        for measure in TABLES[frame.attrs["table"]].measures:
+            plain, other = by_key.get((baseline, measure)), by_key.get((experiment, measure))
+            if plain or other:
+                found.append(Line((other or plain).row, measure, plain, other))
+    return found
+
+
+def shown(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The table as it is read. How far ours is from the paper's is shown on real text only."""
+    table = TABLES[frame.attrs["table"]]
+    gap = f"{table.other} − {table.plain}"
+    rows, before = [], None
+    for line in lines(frame):
+        cells = {("", table.rows): line.row if line.row != before else "", ("", "measure"): line.measure}
+        cells |= {("ours", table.plain): _ours(line.plain), ("ours", table.other): _ours(line.other),
+                  ("ours", gap): _signed(line.other.difference if line.other else None)}
+        paper = [None if side is None else side.paper for side in (line.plain, line.other)]
+        cells |= {("paper", table.plain): _number(paper[0]), ("paper", table.other): _number(paper[1]),
+                  ("paper", gap): _signed(_minus(paper[1], paper[0]))}
+        if frame.attrs["real"]:
+            cells |= {("ours − paper", name): _signed(None if side is None else _minus(side.ours, side.paper))
+                      for name, side in ((table.plain, line.plain), (table.other, line.other))}
+        rows.append(cells)
+        before = line.row
+    shown_ = pandas.DataFrame(rows)
+    shown_.columns = pandas.MultiIndex.from_tuples(shown_.columns)
+    return shown_
+
+
+def legend(frame: pandas.DataFrame) -> list[str]:
+    """What a reader has to know of a table, in sentences."""
+    return [INTERVALS, *([] if frame.attrs["real"] else [NOT_COMPARABLE]), *notes(frame)]
+
+
+def notes(frame: pandas.DataFrame) -> list[str]:
+    """What has to be said below a table: rows that the paper quotes from others, and why cells are empty."""
+    quoted = paper_figures.QUOTED.get(frame.attrs["table"], {})
+    said = [f"{row} (quoted by the paper): " + ", ".join(f"{measure} {value}" for measure, value in figures.items())
+            for row, figures in quoted.items()]
+    reasons = frame.dropna(subset="missing").groupby("missing", sort=False)
+    return said + [f"{', '.join(dict.fromkeys(part['measure']))} of {_all_or(part['experiment'], frame)}: {reason}"
+                   for reason, part in reasons]
+
+
+def _all_or(names: pandas.Series, frame: pandas.DataFrame) -> str:
+    found = list(dict.fromkeys(names))
+    return "every row" if len(found) == frame["experiment"].nunique() else ", ".join(found)
 
 
 def markdown(frame: pandas.DataFrame) -> str:
-    """The wide table as Markdown."""
-    table = wide(frame)
-    head = ["", *(f"{measure}, {kind}" for measure, kind in table.columns)]
-    body = [[row, *values] for row, values in zip(table.index, table.values, strict=True)]
-    lines = [head, ["---"] * len(head), *body]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+    """The table and its notes as Markdown."""
+    table = shown(frame)
+    head = [f"{group}: {name}" if group else name for group, name in table.columns]
+    rows = [head, ["---"] * len(head), *table.values.tolist()]
+    body = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return body + "".join(f"\n{note}\n" for note in notes(frame))
 
 
 def provenance(name: str, results: str | Path) -> pandas.DataFrame:
@@ -104,37 +189,49 @@ def save(frame: pandas.DataFrame, name: str, results: str | Path) -> None:
     write_whole(folder / f"{name}.md", f"{TABLES[name].title}\n\n{markdown(frame)}")
 
 
-def plot(frame: pandas.DataFrame, title: str):
-    """Ours with intervals and the paper's figures, one panel a measure, every scale from zero."""
+def plot(frame: pandas.DataFrame):
+    """Dumbbells: the plain model and NRETM joined by a line, the paper's as hollow marks below; scales from zero."""
     import matplotlib.pyplot as plt
 
-    measures, rows = list(dict.fromkeys(frame["measure"])), list(dict.fromkeys(frame["row"]))
-    down = -(-len(measures) // 5)  # at most five panels side by side
-    across = -(-len(measures) // down)
-    figure_, panels = plt.subplots(down, across, figsize=(2.2 + 2.3 * across, 0.5 + (0.6 + 0.3 * len(rows)) * down),
-                                   sharey=True, squeeze=False, layout="constrained")
-    for axes, measure in zip(panels.flat, measures, strict=False):
-        part = frame[frame["measure"] == measure].set_index("row").reindex(rows)
-        heights = range(len(rows))
-        errors = [(part["ours"] - part["low"]).clip(lower=0), (part["high"] - part["ours"]).clip(lower=0)]
-        ours = axes.errorbar(part["ours"], heights, xerr=errors, fmt="o", color="#0072b2", markersize=5, capsize=2)
-        paper, = axes.plot(part["paper"], heights, "D", color="#d55e00", markersize=5, fillstyle="none")
-        top = part[["high", "paper"]].max(axis=None)
-        axes.set(ylim=(len(rows) - 0.5, -0.5), xlim=(0, top * 1.05 if top > 100 else 105))
-        axes.set_title(measure, fontsize=10)
-        axes.set_yticks(heights, rows, fontsize=8)
+    table, found = TABLES[frame.attrs["table"]], lines(frame)
+    measures = [None] if table.flat else list(dict.fromkeys(line.measure for line in found))
+    rows = list(dict.fromkeys(_label(line, table) for line in found))
+    figure_, panels = plt.subplots(1, len(measures), sharey=True, squeeze=False, layout="constrained",
+                                   figsize=(max(7.5, min(2.6 + 2.4 * len(measures), 12)), 1.4 + 0.44 * len(rows)))
+    for axes, measure in zip(panels.flat, measures, strict=True):
+        top = 100.0
+        for line in found:
+            if measure in (None, line.measure):
+                top = max(top, _dumbbell(axes, rows.index(_label(line, table)), line))
+        axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, top * 1.04))
+        axes.set_title(measure or "obeyed, %", fontsize=10)
+        axes.set_yticks(range(len(rows)), rows, fontsize=9)
         axes.grid(axis="x", alpha=0.3)
-    for axes in panels.flat[len(measures):]:
-        axes.remove()
-    figure_.suptitle(title, fontsize=11)
-    figure_.legend([ours, paper], ["ours, with 95 % interval", "paper"], loc="outside lower center", ncols=2,
-                   fontsize=8)
+    figure_.suptitle(table.title, fontsize=11)
+    handles = [plt.Line2D([], [], color=color, marker="o", linestyle="", label=f"{name}, {whose}",
+                          fillstyle="full" if whose == "ours" else "none")
+               for whose in ("ours", "paper") for name, color in ((table.plain, BLUE), (table.other, ORANGE))]
+    figure_.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
     plt.close(figure_)
     return figure_
 
 
-def _row(experiment: Experiment) -> str:
-    return f"{STORY_RULES[experiment.rule]}: {experiment.row}" if experiment.rule in STORY_RULES else experiment.row
+def _dumbbell(axes, height: float, line: Line) -> float:
+    """Draw one; the largest figure in it."""
+    sides = [(side, color) for side, color in ((line.plain, BLUE), (line.other, ORANGE)) if side is not None]
+    for key, y, style in (("ours", height - 0.12, "-"), ("paper", height + 0.2, ":")):
+        values = [getattr(side, key) for side, _ in sides]
+        axes.plot(values, [y] * len(values), style, color="#888888", linewidth=2 if key == "ours" else 1, zorder=1)
+        for (side, color), value in zip(sides, values, strict=True):
+            if key == "ours":
+                axes.plot([side.low, side.high], [y, y], color=color, linewidth=1, alpha=0.8, zorder=2)
+            axes.plot(value, y, "o", color=color, fillstyle="full" if key == "ours" else "none",
+                      markersize=7 if key == "ours" else 5, zorder=3)
+    return max(pandas.Series([value for side, _ in sides for value in (side.ours, side.high, side.paper)]).max(), 0)
+
+
+def _label(line: Line, table: Table) -> str:
+    return f"{line.row}: {line.measure}" if table.flat else line.row
 
 
 def _ours(line) -> str:
@@ -143,14 +240,16 @@ def _ours(line) -> str:
     return f"{line.ours:.1f} [{line.low:.1f}, {line.high:.1f}]"
 
 
-def _paper(line) -> str:
-    return "" if line is None or pandas.isna(line.paper) else f"{line.paper:.1f}"
+def _number(value) -> str:
+    return "" if value is None or pandas.isna(value) else f"{value:.1f}"
 
 
-def _difference(line) -> str:
-    if line is None or pandas.isna(line.ours) or pandas.isna(line.paper):
-        return ""
-    return f"{line.ours - line.paper:+.1f}"
+def _minus(a, b):
+    return None if a is None or b is None else a - b
+
+
+def _signed(value) -> str:
+    return "" if value is None or pandas.isna(value) else f"{value:+.1f}"
 
 
 def _source_and_sizes(data: dict[str, dict]) -> str:

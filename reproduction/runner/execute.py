@@ -32,8 +32,6 @@ def main(job: dict) -> int:
     except DeadKernelError:
         return _failed(f"cell [{_running_cell(partial)}]: the kernel died (was there enough memory?)")
     _clean(partial, job["root"])
-    for page in job["html"]:
-        _write_html(partial, Path(page))
     os.replace(partial, executed)
     return 0
 
@@ -51,10 +49,11 @@ def _running_cell(notebook: Path) -> int:
 
 
 def _clean(notebook: Path, root: str) -> None:
-    """Take this machine's folders out: executed notebooks are shown to others."""
+    """An executed notebook is shown to others: without this machine's folders and what only lives with a kernel."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
     for key in ("input_path", "output_path", "environment_variables"):
         content["metadata"]["papermill"].pop(key, None)
+    content = _for_readers(content)
     text = json.dumps(content, ensure_ascii=False, indent=1)
     for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
         if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
@@ -62,12 +61,38 @@ def _clean(notebook: Path, root: str) -> None:
     write_whole(notebook, text + "\n")
 
 
-def _write_html(notebook: Path, page: Path) -> None:
-    from nbconvert import HTMLExporter
+def _for_readers(content: dict) -> dict:
+    """One cell of parameters instead of two, and no widgets, progress bars among them, which die with their kernel."""
+    content["metadata"].pop("widgets", None)
+    tagged = {tag: cell for cell in content["cells"] for tag in cell["metadata"].get("tags", ())}
+    injected = tagged.get("injected-parameters")
+    cells = [cell for cell in content["cells"] if cell is not injected]
+    for cell in cells:
+        if injected and "parameters" in cell["metadata"].get("tags", ()):
+            cell["source"] = _with_values("".join(cell["source"]), "".join(injected["source"]))
+    for number, cell in enumerate((cell for cell in cells if cell["cell_type"] == "code"), 1):
+        cell["outputs"] = [output for output in cell["outputs"] if WIDGET not in output.get("data", {})]
+        for counted in (cell, *(output for output in cell["outputs"] if "execution_count" in output)):
+            counted["execution_count"] = number
+    return content | {"cells": cells}
 
-    exporter = HTMLExporter(embed_images=True, exclude_input_prompt=True, exclude_output_prompt=True)
-    text, _ = exporter.from_filename(str(notebook), {"metadata": {"name": page.stem}})
-    write_whole(page, text)
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def _with_values(defaults: str, injected: str) -> str:
+    """Lines such as `profile = "demo"  # whose results are shown`, with the values that the notebook was run with."""
+    values = dict(line.split(" = ", 1) for line in injected.splitlines() if " = " in line)
+
+    def line_of(line: str) -> str:
+        name, is_set, rest = line.partition(" = ")
+        if not is_set or name not in values:
+            return line
+        comment = rest.partition("  #")[2]
+        return f"{name} = {values.pop(name)}" + (f"  #{comment}" if comment else "")
+
+    lines = [line_of(line) for line in defaults.splitlines()]
+    return "\n".join(lines + [f"{name} = {value}" for name, value in values.items()])
 
 
 def _end_with(parent: int) -> None:

@@ -245,8 +245,7 @@ class Run:
             job = {"root": str(self.folders.root), "notebook": str(self.folders.notebooks / step.notebook),
                    "parameters": step.parameters,
                    "partial": str(self.folders.work / "unfinished" / f"{step.name}.ipynb"),
-                   "executed": str(self.folders.results / step.executed),
-                   "html": [str(self.folders.results / name) for name in step.outputs if name.endswith(".html")]}
+                   "executed": str(self.folders.results / step.executed)}
             with open(log, "wb") as output:
                 process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "reproduction.runner.execute", json.dumps(job)], env=environment,
@@ -331,6 +330,10 @@ class Run:
             self.line.say(f"  {self.outcome[name]:8} {name}: {reason}")
         if counts["failed"]:
             self.line.say(f"  logs and unfinished notebooks: {os.path.relpath(self.folders.work)}")
+        from reproduction.report.changes import compare  # needs packages, which this module does not
+
+        for line in compare(self.folders.results, self.folders.root):
+            self.line.say(line)
         return 1 if self.reasons else 0
 
 

@@ -98,7 +98,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
                       reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
     before = tuple(step.name for step in steps if step.kind != "training")
     steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
-                      reads=("runs/*.json",), outputs=("report.html", "claims.md")))
+                      reads=("runs/*.json", "figures/*.png", "tables/cases_*"), outputs=("report.html", "claims.md")))
     return steps
 
 

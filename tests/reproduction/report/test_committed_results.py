@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reproduction.experiments import EXPERIMENTS
-from reproduction.report import claims, tables
+from reproduction.report import claims, page, tables
 from reproduction.report.run_files import generations, read_runs, run_path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,12 +31,15 @@ def test_tables_are_those_of_the_run_files(name, tmp_path):
         assert made.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")
 
 
-def test_the_readme_tells_every_claim_and_its_outcome():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = (DEMO / "claims.md").read_text(encoding="utf-8")
-    for judged in claims.judge(DEMO):
-        assert f"| {judged.claim.says} | {judged.outcome} |" in readme
-        assert f"| {judged.claim.says} | {judged.outcome} | {judged.found} |" in listed
+def test_claims_and_report_are_those_of_the_run_files():
+    assert (DEMO / "claims.md").read_text(encoding="utf-8") == claims.markdown(claims.judge(DEMO))
+    assert (DEMO / "report.html").read_text(encoding="utf-8") == page.write(DEMO)
+
+
+def test_executed_notebooks_are_for_readers():
+    for path in (DEMO / "notebooks").rglob("*.ipynb"):
+        text = path.read_text(encoding="utf-8")
+        assert "injected-parameters" not in text and "jupyter.widget" not in text and "it/s]" not in text, path.name
 
 
 def test_what_the_demo_must_show():

@@ -1,39 +1,37 @@
 """Tables and claims from run files alone."""
 
+from functools import partial
+
 import numpy as np
+import pandas
 import pytest
+from runs import share, write
 
 from reproduction.experiments import EXPERIMENTS
 from reproduction.metrics import Missing, Score
-from reproduction.report import claims, paper_figures, tables
-from reproduction.report.run_files import run_path, write_run
+from reproduction.report import claims, markup, paper_figures, run_files, tables
 
 
-def share(per_cent: float, n: int = 200) -> Score:
-    hits = round(per_cent * n / 100)
-    return Score(np.array([(i < hits, 1) for i in range(n)], dtype=float))
+@pytest.fixture(autouse=True, scope="module")
+def short():
+    """Intervals are tested elsewhere: a few resamples will do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_files, "estimate", partial(run_files.estimate, resamples=40))
+        yield
 
 
-def write(results, name: str, scores: dict, seed: int = 0) -> None:
-    record = {"experiment": name, "profile": "demo", "seed": seed, "steps": 3, "split": "test",
-              "settings": {"model": "t5-base", "batch": 32}, "commit": "abc",
-              "data": {"test": {"source": "builtin", "examples": 1234}},
-              "versions": {"torch": "2", "transformers": "5"}, "hardware": {"cpu": "x", "gpu": None},
-              "seconds": {"total": 90.0}, "command": "python -m reproduction train"}
-    write_run(run_path(results, name, seed), record, scores, None)
-
-
-@pytest.fixture
-def results(tmp_path):
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
     """All experiments with the paper's own figures, as shares of 1,000 examples where they are per cent."""
+    folder = tmp_path_factory.mktemp("paper")
     for name in EXPERIMENTS:
         figures = {}
         for table in (paper_figures.TABLE1, paper_figures.TABLE2, paper_figures.TABLE3, paper_figures.TABLE4,
                       paper_figures.TABLE_A, paper_figures.TABLE_B):
             figures |= table.get(name, {})
-        write(tmp_path, name, {m: share(v, 1000) if v <= 100 else Score(np.array([[v / 100, 1.0]]))
-                               for m, v in figures.items()})
-    return tmp_path
+        write(folder, name, {m: share(v, 1000) if v <= 100 else Score(np.array([[v / 100, 1.0]]))
+                             for m, v in figures.items()})
+    return folder
 
 
 def test_every_experiment_of_the_paper_has_a_row_and_every_row_is_an_experiment():
@@ -51,18 +49,37 @@ def test_the_papers_own_figures_differ_from_the_papers_by_nothing(results, name)
     assert (own["low"] <= own["ours"]).all() and (own["ours"] <= own["high"]).all()
     tables.save(frame, name, results)
     page = (results / "tables" / f"{name}.md").read_text()
-    assert page.count("\n") == 4 + frame["row"].nunique()
+    assert page.count("\n|") == 2 + len(tables.lines(frame))
     assert (results / "tables" / f"{name}.csv").read_text().count("\n") == 1 + len(frame)
-    shown = tables.provenance(name, results)
-    assert len(shown) == len(tables.TABLES[name].paper) and set(shown["data"]) == {"builtin: test 1,234"}
-    assert tables.plot(frame, name).axes
+    made_with = tables.provenance(name, results)
+    assert len(made_with) == len(tables.TABLES[name].paper) and set(made_with["data"]) == {"builtin: test 1,234"}
+    shown = tables.shown(frame)
+    differences = [column for column in shown.columns if " − " in column[1]]
+    assert len(differences) == 2  # ours and the paper's
+    for ours, paper in shown[differences].to_numpy():
+        assert not paper or abs(float(ours) - float(paper)) < 0.25  # two figures, each rounded
+    assert ("ours − paper", tables.TABLES[name].plain) not in shown.columns  # built-in text
+    picture = tables.plot(frame)
+    hollow = [line for axes in picture.axes for line in axes.lines if line.get_fillstyle() == "none"]
+    assert hollow and {line.get_color() for line in hollow} == {tables.BLUE, tables.ORANGE}
 
 
-def test_quoted_rows_are_the_papers_only(results):
-    frame = tables.build("table2", results)
-    quoted = frame[frame["row"].str.contains("quoted")]
-    assert len(quoted) == 3 and quoted["ours"].isna().all()
-    assert "168.3" in tables.markdown(frame) and "KGBART (quoted by the paper)" in tables.markdown(frame)
+def test_table_b_has_a_row_for_every_predicate(results):
+    frame = tables.build("tableB", results)
+    assert len(tables.shown(frame)) == 4 + 5 + 6
+    assert len(tables.plot(frame).axes[0].get_yticks()) == 15
+
+
+def test_quoted_rows_are_notes_below_the_table(results):
+    page = tables.markdown(tables.build("table2", results))
+    assert "\nKGBART (quoted by the paper): CIDEr 168.3, SPICE 32.7, ALL 98.6\n" in page
+    assert "KGBART" not in str(tables.shown(tables.build("table2", results)))
+
+
+def test_the_distance_from_the_paper_is_shown_on_real_text_only(tmp_path):
+    write(tmp_path, "r1-t5", {"CSR": share(20)}, source="files")
+    shown = tables.shown(tables.build("table1", tmp_path))
+    assert shown["ours − paper", "T5"].tolist()[4] == "+1.5" and shown["ours − paper", "NRETM"].tolist()[4] == ""
 
 
 def test_what_was_not_run_is_empty_and_says_why(tmp_path):
@@ -70,10 +87,11 @@ def test_what_was_not_run_is_empty_and_says_why(tmp_path):
     frame = tables.build("table1", tmp_path).set_index(["experiment", "measure"])
     assert frame.loc[("r1-nretm", "CSR"), "missing"] == "not run"
     assert frame.loc[("r1-t5", "ROUGE-L"), "missing"] == "no reference"
-    shown = tables.wide(tables.build("table1", tmp_path))
-    assert shown.loc["R1: NRETM", ("CSR", "ours")] == "" and shown.loc["R1: NRETM", ("CSR", "paper")] == "84.5"
-    assert shown.loc["R1: T5", ("CSR", "ours")].startswith("20.0 [")
-    assert shown.loc["R1: T5", ("CSR", "ours − paper")] == "+1.5"
+    row = tables.shown(tables.build("table1", tmp_path)).iloc[4]
+    assert row["", "rule"] == "R1" and row["ours", "NRETM"] == "" and row["paper", "NRETM"] == "84.5"
+    assert row["ours", "T5"].startswith("20.0 [") and row["ours", "NRETM − T5"] == ""
+    assert row["paper", "NRETM − T5"] == "+66.0"
+    assert "ROUGE-L of r1-t5: no reference" in tables.notes(tables.build("table1", tmp_path))
 
 
 def test_seeds_are_averaged(tmp_path):
@@ -96,4 +114,25 @@ def test_claims_without_figures_were_not_run_and_false_ones_are_not_held(tmp_pat
     write(tmp_path, "zeroshot-nretm", {"CSA": share(95)})
     write(tmp_path, "zeroshot-t5", {"CSA": share(60)})
     frame = claims.frame(tmp_path, "table4")
-    assert list(frame["outcome"]) == [claims.NOT_HELD] and "NRETM 95.0, T5 60.0" in frame["found"][0]
+    assert list(frame["verdict"]) == ["✗ not held"] and "NRETM 95.0, T5 60.0" in frame["found"][0]
+
+
+def test_a_claim_of_equality_that_fails_because_nretm_is_better_says_so(tmp_path):
+    for t5, nretm, outcome in ((90, 97, claims.BETTER), (97, 90, claims.NOT_HELD), (96, 97, claims.HELD)):
+        for rule in ("insen", "order"):
+            write(tmp_path, f"{rule}-t5", {"CSR": share(t5)})
+            write(tmp_path, f"{rule}-nretm", {"CSR": share(nretm)})
+        judged = claims.judge(tmp_path)
+        assert judged[1].outcome == outcome
+        assert ("because NRETM is better" in claims.summary(judged)) == (outcome == claims.BETTER)
+
+
+def test_said_once():
+    frame = pandas.DataFrame({"seed": [0, 0], "steps": [3, 4]})
+    said, rest = markup.said_once(frame)
+    assert said == "The same for all: seed 0." and list(rest) == ["steps"]
+
+
+def test_a_table_in_html_has_its_styles_in_it_and_escapes():
+    page = markup.table(pandas.DataFrame({("", "a<b"): ["✓ held"], ("ours", "x"): ["1"], ("ours", "y"): ["2"]}))
+    assert "a&lt;b" in page and "colspan='2'" in page and "text-align:left" in page and "font-weight:bold" in page

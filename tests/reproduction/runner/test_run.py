@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from reproduction.checkpoints import FILES
+from reproduction.runner import execute, steps
 from reproduction.runner import run as runner
-from reproduction.runner import steps
 from reproduction.runner.run import Folders, Run
 from reproduction.runner.steps import Step, all_steps, choose
 
@@ -236,11 +236,21 @@ def test_one_step_a_gpu_two_on_a_cpu(tmp_path, monkeypatch):
     assert runner.slots() == [{"OMP_NUM_THREADS": "1"}] * 2
 
 
-def test_html_comes_from_the_executed_notebook(folders):
-    notebook(folders, "report", "print('held:', 6 * 7)")
-    some = [Step("report", "report.ipynb", {}, outputs=("report.html",))]
-    assert run(folders, some)[0] == 0
-    assert "held: 42" in (folders.results / "report.html").read_text()
+def test_an_executed_copy_is_for_readers():
+    """Papermill adds a second cell of parameters; widgets and progress bars are dead without their kernel."""
+    def code(source, tags=(), outputs=()):
+        return {"cell_type": "code", "metadata": {"tags": list(tags)}, "source": source, "outputs": list(outputs),
+                "execution_count": 7}
+    bar = {"output_type": "display_data", "data": {execute.WIDGET: {}, "text/plain": "0%"}}
+    result = {"output_type": "execute_result", "data": {"text/plain": "42"}, "execution_count": 7}
+    made = execute._for_readers({"metadata": {"widgets": {}}, "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": "# Title"},
+        code('profile = "demo"  # whose results\nseed = 0\nfull = False', ["parameters"]),
+        code('# Parameters\nprofile = "paper"\nseed = 3\ndata = "x"\n', ["injected-parameters"]),
+        code("6 * 7", outputs=[bar, result])]})
+    assert [cell["source"] for cell in made["cells"]] == [
+        "# Title", 'profile = "paper"  # whose results\nseed = 3\nfull = False\ndata = "x"', "6 * 7"]
+    assert made["cells"][2]["outputs"] == [result | {"execution_count": 2}] and "widgets" not in made["metadata"]
 
 
 # ---- the steps of the paper --------------------------------------------------------------------------------------
