@@ -124,6 +124,10 @@ class Len(Counted):
     def read(self, tally, word, sentence, index):
         return self.add(tally)
 
+    def need(self, tally, at, wanted=True):
+        need = super().need(tally, at, wanted)
+        return need._replace(most=max(bounds(self.n)[1] - tally.count, 0)) if wanted else need
+
     def count(self, text, k):
         return text.length(k)
 

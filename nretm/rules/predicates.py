@@ -16,7 +16,7 @@ numbers no longer matter.
 
 A predicate may also help the search for a text that obeys (`tracking/witness.py`):
 
-    words, texts = p.need(memory, at, wanted)        what it lacks until it holds (or, not wanted, until it does not)
+    words, texts, most = p.need(memory, at, wanted)  what it lacks until it holds (or, not wanted, until it does not)
 
 `words` is a lower bound: too high a value forbids texts that would obey, too low a value only costs time.  `texts` are
 suggestions, appended to the text as they are: " dog" writes a new word, "s" goes on with the last one.  Ordinary words,
@@ -41,10 +41,12 @@ class Need(NamedTuple):
 
     words  at least so many more words, punctuation included, until it can hold
     texts  texts that bring it nearer if they are written next, best first; a new word begins with a space
+    most   no more than so many words may still come where it counts them, in sentence k or in all
     """
 
     words: int = 0
     texts: tuple[str, ...] = ()
+    most: int | None = None
 
 
 REGISTRY: dict[str, type[Predicate]] = {}  # lower-case name -> class

@@ -26,6 +26,8 @@ from nretm.tracking.spelling import spelling_for
 SMALL = 64  # tokens of a vocabulary that is searched exhaustively
 BUDGET, EXHAUSTIVE = 400, 50_000  # configurations that one search goes on from, in a large and in a small vocabulary
 HINT = 3  # tokens of a witness that are tried first from like configurations
+NEVER = 10**9  # tokens: there is no witness
+FAR = 100  # the distance of a literal that is broken unless the open word goes on
 MOST_TEXTS = 12  # suggestions of predicates that are tried from one configuration
 PLAIN = "thing day man time way house people year place work".split()
 # Where a predicate does not say what it needs, words have to differ in length and letters.
@@ -59,7 +61,9 @@ class Witnesses:
         self._start = self.automaton.start
         self._known: dict[Configuration, Known] = {}
         self._hints: dict[tuple, tuple[int, ...]] = {}  # what the witnesses of like configurations begin with
+        self._refuted: dict[Reading, int] = {}  # no open word with this reading has a witness of so many tokens
         self._needs_of: dict[Reading, list[Need]] = {}
+        self._lost_of: dict[Reading, list[bool]] = {}
 
     def length(self, here: Configuration, room: int) -> int | None:
         """How many tokens a witness from here has, if one of at most `room` is found."""
@@ -77,7 +81,14 @@ class Witnesses:
             trail, rest = (trail, token, after), self._known.get(after)
             if rest is not None and rest.length is not None and n + rest.length <= room:
                 return self._remember(here, trail, rest.length)
-        return self._search(here, room)
+        if self._exhaustive or not here.tail.tail.strip().isalpha() or self._begun(here):
+            return self._search(here, room)
+        if self._refuted.get(here.now, -1) >= room:  # words that read alike are as good as one another
+            return None
+        length = self._search(here, room)
+        if length is None:
+            self._refuted[here.now] = room
+        return length
 
     def next_token(self, here: Configuration) -> int | None:
         """The token that the witness begins with that was found from here; None if the text may end."""
@@ -93,6 +104,8 @@ class Witnesses:
         number, budget = itertools.count(), EXHAUSTIVE if self._exhaustive else BUDGET
         reached = {root: 0}  # in how many tokens
         heap = [(0, 0, 0, root, None)]  # distance, tokens, number, configuration, trail: (trail before, token, here)
+        if not self._exhaustive and self.distance(root)[1] > room:
+            heap = []
         while heap and budget:
             _, cost, _, here, trail = heapq.heappop(heap)
             if reached[here] < cost:
@@ -153,18 +166,25 @@ class Witnesses:
     def distance(self, here: Configuration) -> tuple[int, int]:
         """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
         sentence, parts = max(here.now.sentence, 1), {}
-        for literal, predicate, now, settled, (status, _) in zip(
-                self.automaton.literals, self.automaton.predicates, self._needs(here.now), self._needs(here.settled),
-                here.now.states, strict=True):
-            words, k = min(now.words, settled.words), predicate.k
-            if isinstance(k, int) and k >= sentence:  # in sentence k, without the ends of the sentences before it
-                least = {k: words - (k - sentence)}
-            else:
-                least = {0: words}
-            parts[literal] = now.words + (status != 2), least if words else {}
-        distance, words = _joined(self.automaton.nnf, parts)
-        whole, last = words.pop(0, 0), max(words, default=sentence)
-        return distance, max(whole, sum(max(words.get(k, 0), k < last) for k in range(sentence, last + 1)))
+        lost, word = self._lost(here.now), here.tail.tail.strip().isalpha()
+        for i, (now, settled) in enumerate(zip(self._needs(here.now), self._needs(here.settled), strict=True)):
+            k, words, most = self.automaton.predicates[i].k, min(now.words, settled.words), {}
+            k = k if isinstance(k, int) else 0 if k is None else sentence  # 0: in all, or every sentence: this one
+            if settled.most is not None and (not k or k >= sentence):
+                most = {k: max(now.most, settled.most)}
+            if k < sentence:
+                least = {0: words} if words else {}
+            else:  # of sentence k, without the ends of the sentences before it
+                least = {k: words - (k - sentence)} if words else {}
+            if lost[i] and word and not self.automaton.negated[i]:  # whatever becomes of a word, it remains one
+                least = {0: NEVER}
+            parts[self.automaton.literals[i]] = now.words + (here.now.states[i][0] != 2) + FAR * lost[i], least, most
+        distance, least, most = _joined(self.automaton.nnf, parts)
+        whole, last = least.pop(0, 0), max(least, default=sentence)
+        in_all = max(whole, sum(max(words, 0) for words in least.values()))
+        if in_all > most.pop(0, in_all) or any(least.get(k, 0) > words for k, words in most.items()):
+            return distance, NEVER
+        return distance, max(whole, sum(max(least.get(k, 0), k < last) for k in range(sentence, last + 1)))
 
     def _needs(self, at: Reading) -> list[Need]:
         """What each literal needs, by what has been read."""
@@ -173,16 +193,31 @@ class Witnesses:
                 self.automaton.predicates, at.memories, self.automaton.negated, strict=True)]
         return self._needs_of[at]
 
+    def _begun(self, here: Configuration) -> list[str]:
+        """What is missing of needed words that the open word begins."""
+        return [rest for settled, (status, _) in zip(self._needs(here.settled), here.now.states, strict=True)
+                if status != 2 for text in settled.texts if (rest := _rest(text, here.tail.tail))]
+
+    def _lost(self, at: Reading) -> list[bool]:
+        """Whether each literal is broken if the open word stays as it is."""
+        if at not in self._lost_of:
+            literals = list(zip(self.automaton.predicates, at.memories, self.automaton.negated, strict=True))
+            holds = [p.state(memory, at)[0] == 2 for p, memory, _ in literals]
+            self._lost_of[at] = [true if negated else not true and p.broken(memory, at)
+                                 for true, (p, memory, negated) in zip(holds, literals, strict=True)]
+        return self._lost_of[at]
+
     def moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """Token sequences to try from here, the most promising first."""
-        tail, texts = here.tail.tail, {}
-        for now, settled, (status, _) in zip(self._needs(here.now), self._needs(here.settled), here.now.states,
-                                             strict=True):
+        tail, texts = here.tail.tail, dict.fromkeys(self._begun(here))
+        for now, (status, _) in zip(self._needs(here.now), here.now.states, strict=True):
             if status != 2:
-                texts |= dict.fromkeys(rest for text in settled.texts if (rest := _rest(text, tail)))
                 texts |= dict.fromkeys(now.texts)
         spelled = [move for text in itertools.islice(texts, MOST_TEXTS) if (move := self._spell(text))]
-        return [*spelled, *(self._after_word if tail[-1:].isalnum() else self._apart), *self._anywhere]
+        if not tail[-1:].isalnum():
+            return [*spelled, *self._apart, *self._anywhere]
+        said = any(lost and negated for lost, negated in zip(self._lost(here.now), self.automaton.negated, strict=True))
+        return [*spelled, *self._marks, *(self._endings if said else ()), *self._anywhere]
 
     def _set_moves(self) -> None:
         """What is tried whatever the rule needs; words avoid those that the rule speaks of."""
@@ -199,14 +234,13 @@ class Witnesses:
             word for word in spell.words if word[1:] not in stop_words)
         words += shortest(f" {word}" for word in ("the", "it", "of", *sorted(stop_words)) if word in stop_words)
         if reader.separator_id is not None:
-            self._after_word = self._apart = [(reader.separator_id,)]
+            self._marks = self._apart = [(reader.separator_id,)]
         else:  # a mark ends the sentence where it follows a word; elsewhere it takes a space or a word before it
             marks = [move for mark in ".!?" if (move := spell(mark))][:2]
             spaced = [move for mark in ".!?" if (move := spell(f" {mark}"))][:1]
-            self._after_word = marks or spaced
+            self._marks = marks or spaced
             self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
-        if any(self.automaton.negated):  # not "snow", but perhaps "snows"
-            self._after_word = self._after_word + shortest(("s", "ed", "y"))
+        self._endings = shortest(("s", "ed", "y"))  # if "snow" must not be said, perhaps "snows" may
         if any(type(p).need is Predicate.need for p in predicates):
             words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
         if self._exhaustive:
@@ -231,12 +265,16 @@ def _rest(text: str, tail: str) -> str | None:
     return word[len(tail):] if tail and len(word) > len(tail) and fold(word).startswith(fold(tail)) else None
 
 
-def _joined(nnf: Rule, parts: dict[Rule, tuple[int, dict[int, int]]]) -> tuple[int, dict[int, int]]:
-    """The distance of a formula, and the words that it needs at least in each sentence (0: wherever)."""
+def _joined(nnf: Rule, parts: dict[Rule, tuple[int, dict[int, int], dict[int, int]]]):
+    """The distance of a formula, and at least and at most how many words it takes in each sentence (0: in all)."""
     if not isinstance(nnf, (And, Or)):
         return parts[nnf]
-    distances, words = zip(*(_joined(part, parts) for part in nnf.parts), strict=True)
+    distances, least, most = zip(*(_joined(part, parts) for part in nnf.parts), strict=True)
     if isinstance(nnf, And):
-        return sum(distances), {k: max(needed.get(k, 0) for needed in words) for k in set().union(*words)}
-    common = set(words[0]).intersection(*words[1:])
-    return min(distances), {k: min(needed[k] for needed in words) for k in common}
+        return sum(distances), _each(max, least, set().union(*least)), _each(min, most, set().union(*most))
+    return (min(distances), _each(min, least, set(least[0]).intersection(*least[1:])),
+            _each(max, most, set(most[0]).intersection(*most[1:])))
+
+
+def _each(choose, counts: tuple[dict[int, int], ...], sentences: set[int]) -> dict[int, int]:
+    return {k: choose(words[k] for words in counts if k in words) for k in sentences}

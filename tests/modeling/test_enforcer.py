@@ -138,7 +138,7 @@ def test_where_nothing_that_is_allowed_is_left_the_likeliest_allowed_token_is_ta
     assert enforcer(torch.zeros(1, 1, dtype=torch.long), scores).argmax() == tok.convert_tokens_to_ids("car")
 
 
-def equipped_output(search=None, room=40, rules=tiny.RULES, **more):
+def equipped_output(search=None, room=24, rules=tiny.RULES, **more):
     model = tiny.equipped("T5")
     torch.manual_seed(0)
     with warnings.catch_warnings():
@@ -159,7 +159,7 @@ def test_an_equipped_model_obeys_with_and_without_cache(search):
 def test_a_row_without_a_rule_is_as_it_was():
     model = tiny.equipped("T5")
     ids, verdicts = equipped_output(rules=[tiny.RULES[0], None, tiny.RULES[2]])
-    free = model.generate(**tiny.inputs(), max_new_tokens=40)
+    free = model.generate(**tiny.inputs(), max_new_tokens=24)
     length = min(ids.shape[1], free.shape[1])
     assert torch.equal(ids[1, :length], free[1, :length])
     assert verdicts[0] and verdicts[1] is None and verdicts[2]
@@ -167,7 +167,7 @@ def test_a_row_without_a_rule_is_as_it_was():
 
 @pytest.mark.parametrize("family", ["Bart", "Marian"])
 def test_other_families_need_not_be_equipped(family):
-    model, enforcer = tiny.plain(family), Enforcer(tiny.RULES, tiny.tokenizer, max_new_tokens=40, num_beams=3)
+    model, enforcer = tiny.plain(family), Enforcer(tiny.RULES, tiny.tokenizer, max_new_tokens=24, num_beams=3)
     ids = model.generate(**tiny.inputs(), logits_processor=[enforcer], **enforcer.settings)
     assert all(enforcer.verdicts(ids))
 
