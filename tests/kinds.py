@@ -18,15 +18,29 @@ SPECIAL = ["<pad>", "</s>", "<unk>", "<s>", "en_XX", "zh_CN"]
 KINDS = ("unigram", "unigram-bytes", "byte-bpe", "wordpiece", "wordlevel")
 
 
+FEW = ["▁", "▁car", "s", "▁the", "▁c", "ar", ".", "!", "▁big", "▁dog", "</s>", "<pad>", "<unk>"]
+
+
 @cache
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
-    """A tokenizer of the kind; all but the word-level one end their input with </s>, as T5's does."""
+    """A tokenizer of the kind; all but the word-level one end their input with </s>, as T5's does.
+
+    "few" is one more, of ten tokens that write something: small enough to try all texts.
+    """
+    if kind == "few":
+        return _few()
     tok = _BUILDERS[kind]()
     eos = tok.token_to_id("</s>")
     if kind != "wordlevel":
         tok.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", eos)])
     return PreTrainedTokenizerFast(tokenizer_object=tok, pad_token="<pad>", eos_token="</s>", unk_token="<unk>",
                                    bos_token="<s>", extra_special_tokens=["en_XX", "zh_CN"])
+
+
+def _few() -> PreTrainedTokenizerFast:
+    tok = Tokenizer(models.BPE({token: i for i, token in enumerate(FEW)}, [], unk_token="<unk>"))
+    tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
+    return PreTrainedTokenizerFast(tokenizer_object=tok, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
 
 
 def _unigram(byte_fallback: bool) -> Tokenizer:

@@ -115,6 +115,8 @@ class Sentences(Placed):
             return Need()
         if not self._begun(passage):
             return Need(1)
+        if isinstance(self.p, Every) and not (at.open or passage.ended):  # there may be no more paragraphs
+            return Need()
         return Need(max(to_go(self.n, passage.ended) - at.open, 0))
 
     def counts(self, text) -> list[int]:
@@ -254,7 +256,7 @@ class LastSentence(Local):
         written = self.s.strip(AROUND)
         far = max(ending.places, default=0)
         rest = (f"{written[far:]}.",) if far and len(written) == len(self._wanted) else ()
-        return Need(1, (*rest, f" {written}."))
+        return Need(1, (*rest, f" {written}.", f" {written}"))
 
     def holds(self, text, tolerance=0):
         return any(ending.casefold().strip(AROUND) == self._wanted for ending in text.endings(self.p))

@@ -4,11 +4,9 @@ import itertools
 
 import kinds
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import policies, predicates, rules, texts, thorough
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
+from strategies import EXAMPLES, policies, predicates, rules, texts, thorough
 
 import nretm
 from nretm import Copy, InSen, Len, Not, Order, Phrase, Policy, Predicate, StopWordCount, predicate
@@ -58,17 +56,7 @@ def test_a_witness_obeys_and_fits(rule, text, kind, policy, room):
             assert nretm.check(rule, witnesses.automaton.reader.text(ids[:n] + rest), policy=policy)
 
 
-TINY = {"▁": 0, "▁car": 1, "s": 2, "▁the": 3, "▁c": 4, "ar": 5, ".": 6, "!": 7, "▁big": 8, "▁dog": 9, "</s>": 10,
-        "<pad>": 11, "<unk>": 12}
 LONGEST = 4
-
-
-def tiny_tokenizer() -> PreTrainedTokenizerFast:
-    """A dozen tokens, subwords among them: "cars" can be written in several ways."""
-    tok = Tokenizer(models.BPE(TINY, [], unk_token="<unk>"))
-    tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    return PreTrainedTokenizerFast(tokenizer_object=tok, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
-
 
 few = st.sampled_from(["car", "cars", "the car", "dog", "big dog"])
 small = st.one_of(
@@ -83,7 +71,7 @@ small_rules = st.recursive(small, lambda inner: st.one_of(
 @pytest.fixture(scope="module")
 def every_text():
     """All 11,111 sequences of at most four of the ten tokens, and what the checker reads in each."""
-    read = reader_for(tiny_tokenizer(), Policy()).text
+    read = reader_for(kinds.tokenizer("few"), Policy()).text
     return {ids: Text(read(ids)) for n in range(LONGEST + 1) for ids in itertools.product(range(10), repeat=n)}
 
 
@@ -101,9 +89,9 @@ def obeys(rule, text: Text) -> bool:
 
 def test_of_a_small_vocabulary_no_witness_is_missed(every_text):
     """A token has a witness if and only if one of all the texts that begin with it obeys."""
-    tok = tiny_tokenizer()
+    tok = kinds.tokenizer("few")
 
-    @thorough
+    @settings(thorough, max_examples=max(1, EXAMPLES // 5))
     @given(small_rules)
     def exhaustive(rule):
         witnesses = witnesses_of(rule, tok)
