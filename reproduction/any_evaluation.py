@@ -17,18 +17,11 @@ from reproduction.decoding import generate
 from reproduction.experiments import EXPERIMENTS, experiment_named
 from reproduction.files import ROOT, results_folder
 from reproduction.report import run_files
+from reproduction.report.any_table import csr_by_literals, csr_of
 from reproduction.settings import profile_names, settings_for
 
 KINDS = (*any_rules.TEMPLATES, *any_rules.KINDS)
 SIZE = 250  # test stories of each kind
-
-
-def csr_of(kind: str) -> str:
-    return f"CSR {kind}"
-
-
-def csr_by_literals(number: int) -> str:
-    return f"CSR with {number} literals"
 
 
 def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -> Path:

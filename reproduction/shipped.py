@@ -29,9 +29,9 @@ def ship(name: str, profile: str = "demo", root: Path = ROOT, folder: Path | Non
     tracked, weights = experiment_named(name).tracked, trained.half().state_dict()
     added = {key: tensor for key, tensor in weights.items() if key.startswith("nretm.")}
     settings = settings_for(profile, experiment_named(name), seed=seed)
-    plain = AutoModelForSeq2SeqLM.from_pretrained(settings.model_path, dtype=torch.float16)
+    plain = AutoModelForSeq2SeqLM.from_pretrained(settings.model_path, dtype=torch.float32).half()
     plain.load_state_dict({key: tensor for key, tensor in weights.items() if key not in added})
-    plain.generation_config = trained.generation_config
+    plain.generation_config, plain.config.name_or_path = trained.generation_config, name
     plain.save_pretrained(folder, max_shard_size=SHARD)
     tokenizer.save_pretrained(folder)
     if tracked:
@@ -39,14 +39,39 @@ def ship(name: str, profile: str = "demo", root: Path = ROOT, folder: Path | Non
         plain.load_state_dict(weights)
         nretm.save(plain, folder)
     run = run_files.read_run(run_files.run_path(results_folder(root, profile), name, seed))
-    card = {"name": name, "trained on": "built-in stories with rules of any shape (reproduction/data/any_rules.py)",
+    card = {"name": name, "trained on": "built-in stories (reproduction/data/any_rules.py)",
             "writes about": {theme: ", ".join(events) for theme, events in builtin_stories.THEMES.items()},
             "characters": [name for names in builtin_stories.NAMES.values() for name in names],
             "command": run["command"], "then": f"python -m reproduction ship {name}",
             "log": run["log"], "words": builtin_stories.vocabulary()}
     card |= {key: run[key] for key in ("parameters", "settings", "data", "seconds", "versions", "hardware", "commit")}
+    card["figures"] = {measure: round(cell["value"], 1) for measure, cell in run["metrics"].items()}
     write_whole(folder / CARD, json.dumps(card, indent=1, ensure_ascii=False) + "\n")
+    write_whole(folder / "README.md", readable(card))
     return folder
+
+
+def readable(card: dict) -> str:
+    """The card as a page."""
+    settings, data = card["settings"], card["data"]["train"]
+    themes = "\n".join(f"- {theme}: {events}" for theme, events in card["writes about"].items())
+    figures = ", ".join(f"{measure} {value}" for measure, value in card["figures"].items())
+    return f"""# {card["name"]}
+
+{card["parameters"]["total"]:,} parameters in half precision. Trained for {settings["steps"]:,} steps of
+{settings["batch"]} from the base `{settings["model"]}`, on {data["examples"]:,} rules of any shape
+drawn from {data["rows"]:,} {card["trained on"]}.
+
+Made by `{card["command"]}` and `{card["then"]}`.
+
+On the test stories with rules of the same kind: {figures}.
+Figures on the rules of Table 1, on unseen shapes and on longer rules are in `results/demo/tables/any.md`.
+
+It knows the {len(card["words"])} words of the built-in stories and no others. Its characters are
+{", ".join(card["characters"])}, and it writes about
+
+{themes}
+"""
 
 
 def load(name: str | Path):

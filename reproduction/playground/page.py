@@ -27,9 +27,10 @@ EXAMPLES = (
     "InSen(baked cookies, 1) & (Len(1, 9) || StopWordCount(1, 2)) & (not InSen(oven, 1)) & InSen(boiled eggs, 3)",
     "Order(built castles, caught crabs) & Order(caught crabs, watched waves)",
     "Len(1, 5) & Len(2, 6) & Len(3, 7) & Len(4, 8) & Len(5, 9)",
-    "Copy(tents) & Copy(foxes) & StopWordCount(2, 0) & not Copy(owls)",
+    "InSen(tom, 1) & Copy(tents) & Copy(foxes) & StopWordCount(2, 0)",
     "Order(milked cows, drove tractors) & Len(3, 10)",
     "InSen(anna, 3) & ((Len(3, 6) & Copy(poems)) || InSen(puzzles, 5))",
+    "Len(every, 4..6) & Sentences(5) & Count(lemons, 1)",
 )
 KINDS = {"any": "rules as in training"} | any_rules.UNSEEN | {any_rules.LONG: "seven to ten literals"}
 

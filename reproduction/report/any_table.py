@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas
 
-from reproduction.any_evaluation import csr_by_literals, csr_of
 from reproduction.data import any_rules
 from reproduction.experiments import STORY_RULES
 from reproduction.files import write_whole
@@ -18,6 +17,15 @@ LITERALS = {"insen": 2, "order": 3, "r1": 4, "r2": 5, "r3": 6}  # of the five ru
 ROWS = STORY_RULES | {"any": "any shape seen in training"} | any_rules.UNSEEN | {
     any_rules.LONG: "seven to ten literals"}
 MODELS = {"t5": "T5", "nretm": "NRETM"}
+
+
+def csr_of(kind: str) -> str:
+    """What a run file calls the CSR on a kind of rules."""
+    return f"CSR {kind}"
+
+
+def csr_by_literals(number: int) -> str:
+    return f"CSR with {number} literals"
 
 
 def build(results: str | Path) -> pandas.DataFrame:
