@@ -31,7 +31,7 @@ def main(job: dict) -> int:
         return _failed(f"cell [{error.exec_count}]: {error.ename}: {error.evalue}")
     except DeadKernelError:
         return _failed(f"cell [{_running_cell(partial)}]: the kernel died (was there enough memory?)")
-    _clean(partial, job["root"])
+    _clean(partial, job["root"], job["parameters"].get("data"))
     os.replace(partial, executed)
     return 0
 
@@ -48,13 +48,15 @@ def _running_cell(notebook: Path) -> int:
     return sum(bool(cell["metadata"]["papermill"]["start_time"]) for cell in code)
 
 
-def _clean(notebook: Path, root: str) -> None:
+def _clean(notebook: Path, root: str, data: str | None) -> None:
     """An executed notebook is shown to others: without this machine's folders and what only lives with a kernel."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
     for key in ("input_path", "output_path", "environment_variables"):
         content["metadata"]["papermill"].pop(key, None)
     content = _for_readers(content)
     text = json.dumps(content, ensure_ascii=False, indent=1)
+    if data and Path(data).is_absolute():
+        text = text.replace(data, "DIR")
     for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
         if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
             text = text.replace(f"{folder}/", f"{name}/")

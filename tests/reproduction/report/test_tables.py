@@ -117,6 +117,13 @@ def test_claims_without_figures_were_not_run_and_false_ones_are_not_held(tmp_pat
     assert list(frame["verdict"]) == ["✗ not held"] and "NRETM 95.0, T5 60.0" in frame["found"][0]
 
 
+def test_concepts_are_judged_without_a_larger_model_where_there_is_none(tmp_path):
+    for name, covered in (("", 90), ("-pc", 95), ("-pc-hat", 99)):
+        write(tmp_path, f"commongen-t5-base{name}", {"ALL": share(covered)})
+    judged = next(each for each in claims.judge(tmp_path) if each.claim.says.startswith("More concepts"))
+    assert judged.outcome == claims.HELD and judged.found == "base: T5 90.0, P_c 95.0, P̂_c 99.0; large: not run"
+
+
 def test_a_claim_of_equality_that_fails_because_nretm_is_better_says_so(tmp_path):
     for t5, nretm, outcome in ((90, 97, claims.BETTER), (97, 90, claims.NOT_HELD), (96, 97, claims.HELD)):
         for rule in ("insen", "order"):

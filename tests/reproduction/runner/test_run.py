@@ -301,3 +301,12 @@ def test_mini_makes_its_base_first_and_has_no_talks():
     assert {"table1", "table2", "table4", "tableA", "tableB", "report"} <= set(steps)
     assert not {"ted15", "table3", "cases", "matrices"} & set(steps), "what needs talks or shows texts is left out"
     assert not any("large" in name for name in steps)
+
+
+def test_the_folder_of_the_data_is_not_in_the_executed_notebook(folders, tmp_path):
+    notebook(folders, "look", WRITE, "print(data); out.write_text('done')")
+    data = str(tmp_path / "stories of mine")
+    look = Step("look", "look.ipynb", {"made": "tables/t.csv", "data": data}, outputs=("tables/t.csv",))
+    assert run(folders, [look])[0] == 0
+    executed = (folders.results / "notebooks/look.ipynb").read_text()
+    assert "stories of mine" not in executed and 'data = \\"DIR\\"' in executed
