@@ -84,6 +84,7 @@ class Automaton:
     states = 0  # of all automata
 
     def __init__(self, rule: Rule, reader: TextReader):
+        self._readings: dict[tuple, Reading] = {}
         self.reader, self.nnf, self.literals = reader, rule.nnf(), rule.literals
         self.predicates = [predicate_of(literal) for literal in self.literals]
         self.negated = [isinstance(literal, Not) for literal in self.literals]
@@ -110,11 +111,22 @@ class Automaton:
 
     def forget(self) -> None:
         """Drop all states; those that are in use stay valid."""
-        self._readings: dict[tuple, Reading] = {}
+        self._take_apart()
+        self._readings = {}
         self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
         memories = tuple(p.start(self.reader.policy) for p in self.predicates)
         nothing = self._reading(memories, 0, 0, 0, False, () if self._exact else None)
         self.start = self._configuration(self.reader.root, nothing)
+
+    def __del__(self):
+        self._take_apart()
+
+    def _take_apart(self) -> None:
+        """States refer to each other; left whole, they would have to wait for the garbage collector."""
+        for reading in self._readings.values():
+            for here in reading.tails.values():
+                here.after.clear()
+            reading.tails.clear()
 
     def step(self, here: Configuration, token_id: int) -> Configuration:
         """Where one more token leads."""
@@ -222,7 +234,7 @@ def automaton_for(rule: Rule, reader: TextReader) -> Automaton:
     return _automaton_for(rule, str(rule), reader)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _automaton_for(rule: Rule, expression: str, reader: TextReader) -> Automaton:
     return Automaton(rule, reader)
 
