@@ -1,5 +1,6 @@
 """Pretraining: the same command makes the same base, and the shipped bases were made by it."""
 
+import dataclasses
 import json
 import random
 
@@ -114,3 +115,25 @@ def texts_of(row):
 
 def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_base_is_made_again_only_from_other_texts_or_settings(tmp_path, monkeypatch):
+    texts, base, calls = ["A dog ran."], pretraining.MODELS["mini-t5"], []
+    monkeypatch.setattr(reproduction.data, "corpus", lambda task, source: texts)
+    monkeypatch.setattr(pretraining, "MADE_BASES_FOLDER", tmp_path)
+
+    def pretrain(name, seed, data):
+        calls.append(seed)
+        record = {"base": dataclasses.asdict(base), "seed": seed, "steps": base.steps,
+                  "corpus": pretraining.digest({task: texts for task in base.tasks})}
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "base.json").write_text(json.dumps(record))
+        return tmp_path / name
+
+    monkeypatch.setattr(pretraining, "pretrain", pretrain)
+    assert pretraining.made("mini-t5", "folder") == pretraining.made("mini-t5", "folder") == tmp_path / "mini-t5"
+    assert calls == [0]
+    pretraining.made("mini-t5", "folder", seed=1)
+    texts.append("A cat slept.")
+    pretraining.made("mini-t5", "folder", seed=1)
+    assert calls == [0, 1, 1]
