@@ -25,6 +25,7 @@ def run(processes: int, folder: Path) -> dict:
     return json.loads(path.read_text())
 
 
+@pytest.mark.slow
 def test_two_processes_find_the_loss_of_one(tmp_path):
     one, two = run(1, tmp_path), run(2, tmp_path)
     assert (one["processes"], two["processes"]) == (1, 2) and len(one["losses"]) == 2

@@ -214,6 +214,7 @@ def test_seq2seq_trainer_learns_checkpoints_and_resumes(tmp_path):
         torch.testing.assert_close(weights(again)[name], p, rtol=1e-5, atol=1e-6, msg=name)
 
 
+@pytest.mark.slow
 def test_gradient_accumulation_is_the_large_batch(tmp_path):
     rows = [row | {"target": tiny.TARGETS[0]} for row in tiny.ROWS] * 2  # of equal length: means over rows agree
     results = []

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPLORER = "13_state_explorer.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)")
+pytestmark = [pytest.mark.slow,
+              pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (on Debian: apt install chromium)")]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from reproduction import pretraining
 from reproduction.files import BASES_FOLDER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pretraining.MODELS)
 def test_the_command_makes_a_base_and_the_same_again(name, tmp_path, monkeypatch):
     corpus = {task: [text for row in reproduction.data.rows(task, "dev", size=20) for text in texts_of(row)]
@@ -28,6 +29,7 @@ def test_the_command_makes_a_base_and_the_same_again(name, tmp_path, monkeypatch
     assert same(*made) and all(tensor.dtype == torch.float16 for tensor in made[0].values())
 
 
+@pytest.mark.slow
 def test_a_base_of_real_text_resumes_where_it_stopped(tmp_path, monkeypatch):
     """Stopped after step 2 of 4, it ends with the weights of a training that was never stopped."""
     stories = [" ".join(sentences) for _, sentences in reproduction.data.rows("rocstories", "dev", size=40)]
@@ -54,6 +56,7 @@ def test_a_base_of_real_text_resumes_where_it_stopped(tmp_path, monkeypatch):
     assert not list((tmp_path / "parts").iterdir()), "no checkpoint is left"
 
 
+@pytest.mark.slow
 def test_texts_of_one_batch_are_about_equally_long():
     tokenizer = reproduction.data.builtin_tokenizer()
     texts = reproduction.data.corpus("rocstories")[:1000] + reproduction.data.corpus("commongen")[:1000]
@@ -68,6 +71,7 @@ def test_texts_of_one_batch_are_about_equally_long():
 SHIPPED = [name for name, base in pretraining.MODELS.items() if not base.pieces]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_shipped_base_was_made_by_the_command(name):
     record = json.loads((BASES_FOLDER / name / "base.json").read_text(encoding="utf-8"))
@@ -96,6 +100,7 @@ def test_numbered_sentences_tell_where_they_belong():
     assert sorted(whole) == sorted(sum(sentences, []) + masks[1:])
 
 
+@pytest.mark.slow
 def test_a_text_is_harder_to_restore_the_later_it_comes():
     tokenizer = reproduction.data.builtin_tokenizer()
     corpora = {"rocstories": pretraining.corpus(reproduction.data.corpus("rocstories")[:500], "t5", tokenizer)}

@@ -73,6 +73,7 @@ def wait_for(path, process, seconds=120):
         time.sleep(0.0005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["checkpoint-4", "checkpoint-4/trainer_state.json"])
 def test_killed_it_resumes_and_ends_with_the_same_weights(moment, undisturbed, tiny, tmp_path):
     """The first moment is in the middle of writing a checkpoint, the second in the middle of the next step."""
@@ -90,6 +91,7 @@ def test_killed_it_resumes_and_ends_with_the_same_weights(moment, undisturbed, t
     assert again["metrics"] == first["metrics"] and again["log"] == first["log"]
 
 
+@pytest.mark.slow
 def test_other_settings_start_over(undisturbed, tiny, tmp_path):
     shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
     path = training.run("r1-nretm", "smoke", tmp_path, model=tiny, **SMALL | {"learning_rate": 5e-4})
@@ -164,6 +166,7 @@ def test_a_damaged_model_is_one_sentence(tiny, tmp_path, file):
         training.run("r1-t5", "smoke", tmp_path, model=str(damaged), **SMALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["r1-t5", "r1-nretm"])
 def test_accumulated_batches_make_the_same_steps(name, tiny, tmp_path):
     losses = []
@@ -182,6 +185,7 @@ def test_a_document_does_not_end_with_its_first_sentence_while_training(tmp_path
     assert model.generation_config.eos_token_id == tokenizer.convert_tokens_to_ids("en_XX")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["r1", "r3"])
 def test_a_step_of_the_demo_computes_little_more_with_the_tracker(rule, tmp_path, monkeypatch):
     """At most 1.2 times the baseline's operations, and nothing is tracked once the matrices are prepared."""

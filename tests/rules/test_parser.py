@@ -137,6 +137,7 @@ def test_sensible_depth_is_read_even_from_deep_within_a_program():
     assert sys.getrecursionlimit() <= 3000
 
 
+@pytest.mark.slow
 def test_200_000_random_strings_give_a_rule_or_a_rule_syntax_error():
     parts = ["Copy(", "InSen(", "Len(", "Order(", "not ", "a", "b c", ", ", "1", "2", "-3", ")", "(", " & ", " || ",
              "∧", "¬", '"', "'", "\\", "\n", "é", "中", "\x00", "and", "or", "%", "“", "”", " ", "9" * 5000]

@@ -28,6 +28,7 @@ def test_plain_sentences_are_cut_as_nltk_cuts_them(words, end, space):
 FRAGMENTS = [*"ant'sNT1,.!?-", " ", " ", "cannot", "wanna", "'ll", "Gonna", "'d"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=9).map("".join))
 @settings(max_examples=2000)
 def test_endings_and_commas_are_cut_as_nltk_cuts_them(sentence):

@@ -87,6 +87,7 @@ def obeys(rule, text: Text) -> bool:
     return rule.holds(text)
 
 
+@pytest.mark.slow
 def test_of_a_small_vocabulary_no_witness_is_missed(every_text):
     """A token has a witness if and only if one of all the texts that begin with it obeys."""
     tok = kinds.tokenizer("few")

@@ -23,6 +23,7 @@ def test_the_two_models_share_their_weights(bench):
     assert {p.data_ptr() for p in bench.plain.parameters()} <= ours
 
 
+@pytest.mark.slow
 def test_the_table(bench):
     rows = list(measure(bench, batch=1, length=64, long=256, tokens=6))
     assert [target for _, target, *_ in rows] == [1.10, 1.10, 1.15, 1.15, 1.15]

@@ -54,6 +54,7 @@ def test_the_folder_of_a_result_is_not_told():
     assert "source=" in repr(Provenance("rocstories", "dev", "folder", 1, 1, 1))
 
 
+@pytest.mark.slow
 def test_corpora_hold_training_texts_only():
     stories = set(reproduction.data.corpus("rocstories"))
     assert len(stories) == 20_000

@@ -25,6 +25,7 @@ def strings(table, columns):
     return np.array(table.strings, dtype=object)[columns]
 
 
+@pytest.mark.slow
 def test_each_is_the_state_matrix_of_its_example(made):
     _, found = made
     assert len(found) == len(EXAMPLES)

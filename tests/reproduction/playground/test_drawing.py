@@ -69,6 +69,7 @@ def test_prefix_and_bars():
         assert "&lt;s&gt;" in drawing.bars_html(story, step) and "<s>" not in drawing.bars_html(story, step)
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone():
     rules = [nretm.parse(rule) for rule in tiny.RULES]
     model = tiny.equipped(vocab_size=len(tiny.tokenizer)), tiny.tokenizer

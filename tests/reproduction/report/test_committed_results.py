@@ -31,6 +31,7 @@ def test_tables_are_those_of_the_run_files(name, tmp_path):
         assert made.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_claims_and_report_are_those_of_the_run_files():
     assert (DEMO / "claims.md").read_text(encoding="utf-8") == claims.markdown(claims.judge(DEMO))
     assert (DEMO / "report.html").read_text(encoding="utf-8") == page.write(DEMO)

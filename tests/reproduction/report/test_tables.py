@@ -41,6 +41,7 @@ def test_every_experiment_of_the_paper_has_a_row_and_every_row_is_an_experiment(
                                                                 for m in ("t5", "nretm")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(tables.TABLES))
 def test_the_papers_own_figures_differ_from_the_papers_by_nothing(results, name):
     frame = tables.build(name, results)

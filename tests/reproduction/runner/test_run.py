@@ -57,6 +57,7 @@ def chain(folders):
             step("table", "tables/t.csv", needs=("train",), reads=("runs/a.json",))]
 
 
+@pytest.mark.slow
 def test_runs_once_then_skips_by_content(folders, chain, capsys):
     code, outcome, _ = run(folders, chain)
     assert (code, outcome) == (0, {"train": "done", "table": "done"})
@@ -83,6 +84,7 @@ def test_runs_once_then_skips_by_content(folders, chain, capsys):
     assert run(folders, [table], force=True)[1] == {"table": "done"}
 
 
+@pytest.mark.slow
 def test_failure_is_told_and_stops_only_what_needs_it(folders, chain, capsys):
     notebook(folders, "train", "x = 1", "raise ValueError('no such\\nword')")
     notebook(folders, "other", "print('fine')")
@@ -131,6 +133,7 @@ with folders.lock() as lock:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_stopped_or_killed_it_leaves_nothing_running_and_goes_on(folders, number):
     notebook(folders, "quick", "1")
