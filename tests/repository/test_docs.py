@@ -23,3 +23,10 @@ def test_the_map_has_every_module_of_the_library():
                "writing"}
     modules = {path.stem for path in (ROOT / "nretm").rglob("*.py")} - {"__init__"}
     assert not {name for name in modules - helpers if f"{name}.py" not in page}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "notebooks").glob("*.ipynb"))], ids=lambda page: page.name)
+def test_commands_need_nothing_activated(page):
+    """A command is written as it works right after ./run_all.sh or ./run_tests.sh."""
+    text = page.read_text(encoding="utf-8")
+    assert not re.findall(r"(?<!\.venv/bin/)(?:python -m reproduction|nretm (?:check|show) )", text)
