@@ -38,6 +38,8 @@ class Enforcer(LogitsProcessor):
     rules           one per row of the input, or None
     tokenizer       the model's
     policy          how words and sentences are counted
+    bonus           what a token that begins a needed phrase gains, times how short the room has become (0 to 1); in
+                    greedy and beam search. 0: the likeliest allowed token, so that phrases may come at the last moment
     prompt          how many tokens precede the text; None: all that generate starts with
     max_new_tokens  how many tokens may be written; a rule that they cannot satisfy is refused here, with a ValueError
 
@@ -56,7 +58,7 @@ class Enforcer(LogitsProcessor):
     def __init__(self, rules: list[Rule | str | None], tokenizer, policy: Policy | None = None, *,
                  max_new_tokens: int, num_beams: int = 1, do_sample: bool = False, temperature: float = 1.0,
                  top_k: int = 50, top_p: float = 1.0, eos_token_id: int | list[int] | None = None,
-                 prompt: int | None = None):
+                 bonus: float = 0.0, prompt: int | None = None):
         if isinstance(rules, (str, Rule)):
             raise ValueError("rules must be a list: one rule, or None, for each row of the input.")
         ends = tokenizer.eos_token_id if eos_token_id is None else eos_token_id
@@ -65,6 +67,7 @@ class Enforcer(LogitsProcessor):
         if do_sample:
             self.settings |= dict(temperature=temperature, top_k=top_k, top_p=top_p)
         self.policy, self.vocabulary, self.ends, self.prompt = policy or Policy(), len(tokenizer), ends, prompt
+        self.bonus = 0.0 if do_sample else bonus
         own_end = tokenizer.eos_token_id if tokenizer.eos_token != self.policy.separator else None
         self._no_end = None if own_end in ends else own_end
         self._enough = 1 if num_beams == 1 else (1 + max(1, len(ends))) * num_beams  # as many as beam search looks at
@@ -92,7 +95,7 @@ class Enforcer(LogitsProcessor):
         """The scores, (R, V), with -inf for each token that is not allowed."""
         places, order, copies = self._configurations(input_ids), self._order(scores), len(scores) // len(self.rules)
         room, likeliest = self._limit - input_ids.shape[1], _first(order)
-        free, rows, tokens = [], [], []
+        free, rows, tokens, gains = [], [], [], []
         for i, here in enumerate(places):
             witnesses = self._witnesses[i // copies]
             if witnesses is None or here is ENDED:
@@ -102,10 +105,11 @@ class Enforcer(LogitsProcessor):
             allowed = self._allowed(witnesses, here, room, candidates)
             rows += [i] * len(allowed)
             tokens += allowed
+            gains += allowed.values()
         free, rows, tokens = (torch.tensor(x, dtype=torch.long, device=scores.device) for x in (free, rows, tokens))
         allowed = scores[rows, tokens]
         result = torch.full_like(scores, -torch.inf)
-        result[rows, tokens] = allowed.masked_fill(allowed == -torch.inf, FORCED)
+        result[rows, tokens] = allowed.masked_fill(allowed == -torch.inf, FORCED) + allowed.new_tensor(gains)
         result[free] = scores[free]
         return result
 
@@ -124,23 +128,29 @@ class Enforcer(LogitsProcessor):
                 yield from order.argsort(descending=True)[TRIED:int((order > -torch.inf).sum())].tolist()
             yield from _first(scores[None])[0]  # what top_k and top_p have left out
 
-    def _allowed(self, witnesses: Witnesses, here: Configuration, room: int, candidates: Iterator[int]) -> list[int]:
-        """Enough allowed tokens, the first candidates; at least one."""
-        allowed = []
+    def _allowed(self, witnesses: Witnesses, here: Configuration, room: int, candidates: Iterator[int]
+                 ) -> dict[int, float]:
+        """Enough allowed tokens, the first candidates, but at least one; and what is added to the score of each."""
+        allowed = {}
+        if self.bonus:
+            gain = self.bonus * witnesses.pressure(here, room)
+            allowed = {token: gain for token in dict.fromkeys(move[0] for move in witnesses.needed(here))
+                       if self._allows(witnesses, here, room, token)}
+        enough = self._enough + len(allowed)
         for token in candidates:
-            if self._allows(witnesses, here, room, token):
-                allowed.append(token)
-                if len(allowed) == self._enough:
+            if token not in allowed and self._allows(witnesses, here, room, token):
+                allowed[token] = 0.0
+                if len(allowed) == enough:
                     return allowed
         if witnesses.length(here, room) is None:  # only a hypothesis that does not count any more has no witness
-            return self.ends
+            return dict.fromkeys(self.ends, 0.0)
         if allowed and self._warp is not None:
             return allowed
         for token in dict.fromkeys(move[0] for move in witnesses.moves(here)):  # what the rule itself would write
             if token not in allowed and self._allows(witnesses, here, room, token):
-                allowed.append(token)
+                allowed[token] = 0.0
         own = witnesses.next_token(here)
-        return list({*allowed, *(self.ends if own is None else (own,))})
+        return dict.fromkeys(self.ends if own is None else (own,), 0.0) | allowed
 
     def _allows(self, witnesses: Witnesses, here: Configuration, room: int, token: int) -> bool:
         if token in self.ends:

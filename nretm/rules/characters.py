@@ -35,7 +35,7 @@ class Chars(Counted):
         missing = max(to_go(self.n, tally.count), 0)
         if not wanted or not missing:
             return super().need(tally, at, wanted) if not wanted else Need()
-        if isinstance(self.k, int) and at.sentence < self.k:
+        if isinstance(self.k, int) and sentences_before(self.k, at):
             return Need(sentences_before(self.k, at) + 1)
         if isinstance(self.k, Every) and not at.open:
             return Need()

@@ -97,7 +97,8 @@ class InSen(Local):
             need = memory.mention.need(self.w)
             return need if at.open else Need(0, need.texts)
         need = memory.need(self.w)
-        return need if at.sentence >= self.k else Need(need.words + sentences_before(self.k, at))
+        before = sentences_before(self.k, at)
+        return Need(need.words + before) if before else need
 
     def holds(self, text, tolerance=0):
         sentences = range(1, len(text.sentences) + 1) if isinstance(self.k, Every) else [self.k]

@@ -81,7 +81,7 @@ class _WordAt(Placed):
     def need(self, spot, at, wanted=True):
         if not wanted or (spot.hit and not isinstance(self.k, Every)):
             return Need(int(not wanted and spot.hit))
-        if isinstance(self.k, int) and at.sentence < self.k:
+        if isinstance(self.k, int) and sentences_before(self.k, at):
             return Need(sentences_before(self.k, at))
         if spot.hit:
             return Need()

@@ -165,6 +165,23 @@ class Witnesses:
 
     def distance(self, here: Configuration) -> tuple[int, int]:
         """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
+        distance, least, most = self._bounds(here)
+        sentence, whole = max(here.now.sentence, 1), least.pop(0, 0)
+        in_all, last = max(whole, sum(max(words, 0) for words in least.values())), max(least, default=sentence)
+        if in_all > most.pop(0, in_all) or any(least.get(k, 0) > words for k, words in most.items()):
+            return distance, NEVER
+        return distance, max(whole, sum(max(least.get(k, 0), k < last) for k in range(sentence, last + 1)))
+
+    def pressure(self, here: Configuration, room: int) -> float:
+        """How much of the room that is left is needed, from 0 to 1: of the tokens, or of the words of this sentence."""
+        sentence, most = max(here.now.sentence, 1), self._bounds(here)[2]
+        needed = sum(need.words for need, p in zip(self._needs(here.now), self.automaton.predicates, strict=True)
+                     if need.texts and p.k == sentence)
+        in_sentence = (needed + 1) / max(most[sentence], 1) if needed and sentence in most else 0.0
+        return min(1.0, max(in_sentence, self.distance(here)[1] / max(room, 1)))
+
+    def _bounds(self, here: Configuration) -> tuple[int, dict[int, int], dict[int, int]]:
+        """The distance, and at least and at most how many words are to come in each sentence (0: in all)."""
         sentence, parts = max(here.now.sentence, 1), {}
         lost, word = self._lost(here.now), here.tail.tail.strip().isalpha()
         for i, (now, settled) in enumerate(zip(self._needs(here.now), self._needs(here.settled), strict=True)):
@@ -180,11 +197,7 @@ class Witnesses:
                 least = {0: NEVER}
             parts[self.automaton.literals[i]] = now.words + (here.now.states[i][0] != 2) + FAR * lost[i], least, most
         distance, least, most = _joined(self.automaton.nnf, parts)
-        whole, last = least.pop(0, 0), max(least, default=sentence)
-        in_all = max(whole, sum(max(words, 0) for words in least.values()))
-        if in_all > most.pop(0, in_all) or any(least.get(k, 0) > words for k, words in most.items()):
-            return distance, NEVER
-        return distance, max(whole, sum(max(least.get(k, 0), k < last) for k in range(sentence, last + 1)))
+        return distance, dict(least), dict(most)
 
     def _needs(self, at: Reading) -> list[Need]:
         """What each literal needs, by what has been read."""
@@ -209,15 +222,18 @@ class Witnesses:
 
     def moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """Token sequences to try from here, the most promising first."""
-        tail, texts = here.tail.tail, dict.fromkeys(self._begun(here))
+        if not here.tail.tail[-1:].isalnum():
+            return [*self.needed(here), *self._apart, *self._anywhere]
+        said = any(lost and negated for lost, negated in zip(self._lost(here.now), self.automaton.negated, strict=True))
+        return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
+
+    def needed(self, here: Configuration) -> list[tuple[int, ...]]:
+        """Those of them that predicates ask for."""
+        texts = dict.fromkeys(self._begun(here))
         for now, (status, _) in zip(self._needs(here.now), here.now.states, strict=True):
             if status != 2:
                 texts |= dict.fromkeys(now.texts)
-        spelled = [move for text in itertools.islice(texts, MOST_TEXTS) if (move := self._spell(text))]
-        if not tail[-1:].isalnum():
-            return [*spelled, *self._apart, *self._anywhere]
-        said = any(lost and negated for lost, negated in zip(self._lost(here.now), self.automaton.negated, strict=True))
-        return [*spelled, *self._marks, *(self._endings if said else ()), *self._anywhere]
+        return [move for text in itertools.islice(texts, MOST_TEXTS) if (move := self._spell(text))]
 
     def _set_moves(self) -> None:
         """What is tried whatever the rule needs; words avoid those that the rule speaks of."""
