@@ -3,11 +3,11 @@
 from nretm.tracking.flags import FlagTable
 from nretm.tracking.growing_text import TextReader
 from nretm.tracking.rows import Row, number_row
-from nretm.tracking.state_matrix import COLORS, INK, Cell, StateMatrix, matrix_of, state_matrix
+from nretm.tracking.state_matrix import BROKEN, COLORS, EDGE, INK, Cell, StateMatrix, matrix_of, state_matrix
 from nretm.tracking.token_bytes import TokenBytes
 from nretm.tracking.tracker import State, Tracker
 from nretm.tracking.witness import Witnesses
 from nretm.tracking.word_tokenizer import WordTokenizer
 
-__all__ = ["COLORS", "Cell", "FlagTable", "INK", "Row", "State", "StateMatrix", "TextReader", "TokenBytes",
-           "Tracker", "Witnesses", "WordTokenizer", "matrix_of", "number_row", "state_matrix"]
+__all__ = ["BROKEN", "COLORS", "Cell", "EDGE", "FlagTable", "INK", "Row", "State", "StateMatrix", "TextReader",
+           "TokenBytes", "Tracker", "Witnesses", "WordTokenizer", "matrix_of", "number_row", "state_matrix"]

@@ -4,8 +4,7 @@ import html
 from pathlib import Path
 
 import nretm
-from nretm.tracking import COLORS
-from nretm.tracking.state_matrix import BROKEN, EDGE, INK
+from nretm.tracking import BROKEN, COLORS, EDGE, INK
 from reproduction import data
 from reproduction.experiments import EXPERIMENTS
 from reproduction.report.run_files import generations, run_path

@@ -1,0 +1,97 @@
+"""Figures in README.md and docs/, built from the demo's run files: nobody types one.
+
+A block stands between `<!-- figures: NAME -->` and `<!-- end -->`; `update` writes all of them anew, and notebook 15
+calls it. So what the text says is what the run files beside it say, on whatever machine they were made.
+"""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+from reproduction.files import ROOT, write_whole
+from reproduction.metrics import Missing
+from reproduction.report import claims, paper_figures
+from reproduction.report.run_files import mean, read_runs
+
+PAGES = ("README.md", "docs/reproduction.md")
+# what it is, measure, plain model, with NRETM, the paper's figures, notebook
+ROWS = (
+    ("R1: two phrases, two lengths", "CSR", "r1-t5", "r1-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
+    ("R2: length or stop words", "CSR", "r2-t5", "r2-nretm", paper_figures.TABLE1,
+     "05_table1_five_rules"),
+    ("R3: twice length or stop words", "CSR", "r3-t5", "r3-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
+    ("zero-shot sentence index", "CSA", "zeroshot-t5", "zeroshot-nretm", paper_figures.TABLE4,
+     "08_table4_zero_shot"),
+    ("concepts mentioned (P_c)", "ALL", "commongen-t5-base", "commongen-t5-base-pc", paper_figures.TABLE2,
+     "09_table2_commongen"),
+    ("documents fully translated", "SAR", "ted15-mbart", "ted15-mbart-pc", paper_figures.TABLE3,
+     "10_table3_translation"),
+)
+
+
+def result(results: Path) -> str:
+    """The result in a sentence."""
+    runs = read_runs(results)
+    plain, ours = (_shown(mean(runs.get(name, []), "CSR")) for name in ("r1-t5", "r1-nretm"))
+    paper = paper_figures.TABLE1
+    return (f"**Asked for two phrases and two sentence lengths, NRETM obeys in {ours} % of the stories, the same model "
+            f"without it in {plain} %** (in the paper: {paper['r1-nretm']['CSR']} and {paper['r1-t5']['CSR']}).")
+
+
+def table(results: Path) -> str:
+    """The plain model against NRETM, one measure per experiment."""
+    runs = read_runs(results)
+    lines = ["| | measure | plain | NRETM | paper: plain | paper: NRETM |", "|---|---|---|---|---|---|"]
+    for what, measure, plain, ours, paper, notebook in ROWS:
+        figures = [_shown(mean(runs.get(name, []), measure)) for name in (plain, ours)]
+        lines.append(f"| [{what}](notebooks/{notebook}.ipynb) | {measure} | {figures[0]} | **{figures[1]}** | "
+                     f"{paper[plain][measure]} | {paper[ours][measure]} |")
+    return "\n".join([*lines, "", f"{claims.summary(claims.judge_runs(runs))}: see "
+                      "[why the others did not](docs/reproduction.md) and the [report](results/demo/report.html)."])
+
+
+def verdicts(results: Path) -> str:
+    """Every claim with its verdict and what was found."""
+    judged = claims.judge(results)
+    return f"{claims.summary(judged)}.\n\n{claims.markdown(judged)}".strip()
+
+
+def seeds(results: Path) -> str:
+    """Three seeds, from a table that was kept when they were run."""
+    with open(results / "three_seeds.csv", encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
+
+
+def cost(results: Path) -> str:
+    """What NRETM costs on a model of T5-Base's shape, from the kept measurement."""
+    kept = json.loads((results / "tables" / "cost_t5_base.json").read_text(encoding="utf-8"))
+    hardware = kept["hardware"]
+    lines = ["| | plain | NRETM | target |", "|---|---|---|---|"]
+    lines += [f"| {row['what']} | {row['plain']} | {row['NRETM']} | {row['target']} |" for row in kept["rows"]]
+    return "\n".join([*lines, "", f"Measured {kept['finished'][:10]} on {hardware['gpu'] or hardware['cpu']} with "
+                      f"{hardware['threads']} threads, torch {kept['versions']['torch']}."])
+
+
+BLOCKS = {"result": result, "table": table, "verdicts": verdicts, "seeds": seeds, "cost": cost}
+_BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(text: str, results: Path) -> str:
+    """A page with its blocks as the run files have them."""
+    return _BLOCK.sub(lambda block: f"{block.group(1)}{BLOCKS[block.group(2)](results)}\n{block.group(3)}", text)
+
+
+def update(results: Path, root: Path = ROOT) -> None:
+    """Write the blocks of all pages anew."""
+    for page in PAGES:
+        path = root / page
+        if path.exists():
+            text = path.read_text(encoding="utf-8")
+            if filled(text, results) != text:
+                write_whole(path, filled(text, results))
+
+
+def _shown(figure: float | Missing) -> str:
+    return "" if isinstance(figure, Missing) else f"{figure:.1f}"
