@@ -32,7 +32,7 @@ def step_of(checkpoint: Path) -> int:
 
 
 def keep_or_clear(work: Path, note: str, made_from: str, clear: bool = False) -> None:
-    """Remove checkpoints that are not whole, and all of them with the weights if the note tells of another origin.
+    """Remove checkpoints that are not whole, and all of them with the weights if the note names another origin.
 
     `note` is a file in the training's folder that says what its checkpoints were made from.
     """

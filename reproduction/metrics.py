@@ -68,7 +68,7 @@ class Estimate:
 
 
 def estimate(scores: Score | Sequence[Score], resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
-    """Mean over the runs (one a training seed) with a percentile bootstrap over runs and over examples within them."""
+    """Mean over the runs (one per training seed), with a percentile bootstrap over runs and examples within them."""
     runs = [scores] if isinstance(scores, Score) else list(scores)
     if not runs:
         raise ValueError("estimate() needs at least one score.")
@@ -98,7 +98,7 @@ def csr(rules, outputs: Sequence[str], tolerance: int = 0, policy: Policy = POLI
 def predicate_csr(rules, outputs: Sequence[str], golds: Sequence[str], policy: Policy = POLICY) -> dict[str, Score]:
     """CSR of every predicate of the rule, by its place in it: InSen_i, InSen_j, Len_i, … (Table B).
 
-    [us] A predicate is counted where the gold text satisfies it, that is not where a ∨-clause gave it a fake value.
+    Our reading: a predicate is counted where the gold text satisfies it, not where a ∨-clause gave it a fake value.
     Only so can the paper's R2 have Len at 50.7 under a CSR of 49.4, for the clause is true whenever its Len is.
     """
     _pairs(golds, outputs)
@@ -153,7 +153,7 @@ def rouge_l(references, outputs: Sequence[str]) -> Score:
 
 
 def cider(references, outputs: Sequence[str]) -> Score:
-    """CIDEr of pycocoevalcap on text tokenised by NLTK (no Java), times 100: the document frequencies stay those
+    """CIDEr of pycocoevalcap on text tokenized by NLTK (no Java), times 100: the document frequencies stay those
     of the whole test set when examples are resampled."""
     from pycocoevalcap.cider.cider_scorer import CiderScorer
     scorer = CiderScorer(n=4, sigma=6.0)
@@ -163,7 +163,7 @@ def cider(references, outputs: Sequence[str]) -> Score:
 
 
 def coco_bleu(references, outputs: Sequence[str]) -> dict[str, Score]:
-    """BLEU-3 and BLEU-4 of pycocoevalcap (closest reference length) on text tokenised by NLTK."""
+    """BLEU-3 and BLEU-4 of pycocoevalcap (closest reference length) on text tokenized by NLTK."""
     from pycocoevalcap.bleu.bleu_scorer import BleuScorer
     scorer = BleuScorer(n=4)
     for refs, text in _pairs(references, outputs):
@@ -195,8 +195,8 @@ def bleu(references: Sequence[str], outputs: Sequence[str], tokenize: str = "13a
 def document_bleu(references: Sequence[str], outputs: Sequence[str], policy: Policy, tokenize: str = "13a") -> dict:
     """s-BLEU over sentences, d-BLEU over whole documents (Table 3).
 
-    [us] The paper needs aligned sentences for s-BLEU and does not say what it does with the rest. Here sentence i is
-    held against reference sentence i; one that is missing counts as empty, those beyond the last are dropped.
+    Our reading: the paper needs aligned sentences for s-BLEU and does not say what it does with the rest. Here
+    sentence i is held against reference sentence i; one that is missing counts as empty, those beyond the last are dropped.
     Statistics of s-BLEU are summed per document, so that the bootstrap draws documents for both.
     """
     by_sentence, whole = [], []

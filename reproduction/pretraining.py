@@ -74,7 +74,7 @@ MODELS = {
                     pieces=5000, alike=True, precision="bf16", copying=True),
 }
 
-TokenizedText = tuple[list[int], list[int]]  # token ids of a text, and the special tokens that stand behind it
+TokenizedText = tuple[list[int], list[int]]  # token ids of a text, and the special tokens that stand after it
 
 
 class Denoising(torch.utils.data.Dataset):
@@ -130,7 +130,7 @@ def fragments(body: list[int], mask: int, rng: random.Random) -> list[int]:
 
 
 def numbered(sentences: list[list[int]], masks: list[int], hardness: float, rng: random.Random) -> list[int]:
-    """Sentences in any order, each with its numbered mask behind it.
+    """Sentences in any order, each with its numbered mask after it.
 
     The hardness, from 0 to 1, is how probable it is that some sentences are left out and that one to three tokens are
     left of each; else it is the most that a sentence loses.
@@ -196,11 +196,11 @@ def new_model(base: Base, tokenizer) -> torch.nn.Module:
 
 @torch.no_grad()
 def _start_positions(model: T5ForConditionalGeneration) -> None:
-    """Let some heads begin with a liking for their neighbours. Bucket 1 is one token back, bucket 17 one ahead."""
+    """Let some heads begin with a liking for their neighbors. Bucket 1 is one token back, bucket 17 one ahead."""
     encoder, decoder = (stack.block[0].layer[0].SelfAttention.relative_attention_bias.weight  # (buckets, heads)
                         for stack in (model.encoder, model.decoder))
     encoder[1, 0] += 4  # the token before
-    encoder[17, 1] += 4  # the token behind
+    encoder[17, 1] += 4  # the token after
     encoder[[0, 1, 2, 3, 17, 18, 19], 2] += 2  # those around
     decoder[1, 0] += 4
     decoder[:5, 1] += 2
@@ -232,7 +232,7 @@ def _start_copying(model: T5ForConditionalGeneration, heads: int = 2) -> None:
 
 
 def corpus(texts: Iterable[str], family: str, tokenizer) -> list[TokenizedText]:
-    """Texts in token ids, apart from the special tokens behind them (mBART's tell the language)."""
+    """Texts in token ids, apart from the special tokens after them (mBART's name the language)."""
     found = []
     for text in texts:
         if family == "mbart":
@@ -254,7 +254,7 @@ def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | 
              data: str = "builtin") -> Path:
     """Train a base and write it, with its tokenizer, in half precision, and in base.json how it was made.
 
-    Checkpoints are kept until it is done: the same command goes on where it stopped, with the same texts to come.
+    Checkpoints are kept until it is done: the same command continues where it stopped, with the same texts to come.
     """
     if name not in MODELS:
         raise ValueError(f"There is no base {name!r}: choose one of {', '.join(MODELS)}.")

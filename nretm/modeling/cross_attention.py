@@ -25,7 +25,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 @dataclass(frozen=True)
 class StateTensors:
-    """What the decoder's cross-attentions are told about the rules; one object serves all layers and heads."""
+    """What the decoder's cross-attentions know of the rules; one object serves all layers and heads."""
 
     keys: Tensor  # (B, T, G, d) of the flag that each group carries
     values: Tensor  # (B, T, G, d)

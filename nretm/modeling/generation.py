@@ -165,12 +165,12 @@ def _numbers(prefix: Prefix | None, columns: int) -> list[int]:
 
 
 def _odd_numbers(count: int) -> Tensor:
-    """Random 64-bit numbers, one a position: a prefix is hashed to the sum of token times number, which wraps."""
+    """Random 64-bit numbers, one per position: a prefix is hashed to the sum of token times number, which wraps."""
     return torch.randint(-(2**63), 2**63 - 1, (count,), generator=torch.Generator().manual_seed(count)) | 1
 
 
 def longest_output(config, max_new_tokens=None, max_length=None, **kwargs) -> int:
-    """How many tokens generate may write: what it is told, or its configuration, or transformers' default."""
+    """How many tokens generate may write: what its arguments say, or its configuration, or transformers' default."""
     if max_new_tokens is None and max_length is None:
         max_new_tokens, max_length = config.max_new_tokens, config.max_length
     return max_new_tokens or (max_length or 21) - 1
@@ -250,7 +250,7 @@ def known_spelling(rule: Rule, tokenizer) -> str:
 
 
 def report(verdicts: list[Verdict | None]) -> None:
-    """Say which outputs break their rules, and how; generation goes on regardless."""
+    """Say which outputs break their rules, and how; nothing is stopped."""
     broken = {i: verdict for i, verdict in enumerate(verdicts) if verdict is not None and not verdict.satisfied}
     if broken:
         shown = "; ".join(f"row {i}: {verdict.why()}" for i, verdict in list(broken.items())[:SHOWN])

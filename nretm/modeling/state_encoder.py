@@ -1,6 +1,6 @@
 """The State Matrix Encoder: from flag strings to flag keys and values (paper, section 2.5).
 
-A flag such as `2 N 1 5` is tokenised with the model's own tokenizer, embedded with E^q (the first d_k dimensions of
+A flag such as `2 N 1 5` is tokenized with the model's own tokenizer, embedded with E^q (the first d_k dimensions of
 the model's frozen embedding), read by the ShallowEncoder (one layer of the model's own encoder class, d_k wide), mean
 pooled, and projected to one key and one value, which all decoder layers and heads share.
 """

@@ -19,7 +19,7 @@ A predicate may also help the search for a text that obeys (`tracking/witness.py
     words, texts, most = p.need(memory, at, wanted)  what it lacks until it holds (or, not wanted, until it does not)
 
 `words` is a lower bound: too high a value forbids texts that would obey, too low a value only costs time.  `texts` are
-suggestions, appended to the text as they are: " dog" writes a new word, "s" goes on with the last one.  Ordinary words,
+suggestions, appended to the text as they are: " dog" writes a new word, "s" continues the last one.  Ordinary words,
 stop words and sentence ends are tried anyway, and a word that is begun is finished by the search itself.
 
 The predicates themselves stand in mentions.py, counts.py, positions.py, characters.py and sentences.py.
@@ -152,7 +152,7 @@ def predicate(cls: type) -> type[Predicate]:
     From then on it can be written in rules, has flags, is checked and drawn like those of the paper.
     """
     if not (inspect.isclass(cls) and issubclass(cls, Predicate)):
-        raise TypeError("@nretm.predicate goes on a class derived from nretm.Predicate")
+        raise TypeError("@nretm.predicate is for a class derived from nretm.Predicate")
     for key, kind in cls.__dict__.get("__annotations__", {}).items():  # annotations may be classes or strings
         spelled = kind.__name__ if inspect.isclass(kind) else str(kind)
         cls.__annotations__[key] = " | ".join(part.strip().rpartition(".")[2] for part in spelled.split("|"))

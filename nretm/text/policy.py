@@ -23,7 +23,7 @@ from nretm.text.stop_words import ENGLISH
 TERMINATORS = ".!?"
 OPENERS = "\"'`([{<“‘«"
 CLOSERS = "\"')]}>”’»"
-# A period behind these does not end a sentence, nor does one behind an initial ("J.", "U.S.", "a.m.").
+# A period after these does not end a sentence, nor does one after an initial ("J.", "U.S.", "a.m.").
 ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs e.g i.e cf Mr Mrs Ms Mx Dr Prof St Mt Messrs Mme Mlle Sr Jr "
     "Gen Col Maj Capt Cmdr Lt Sgt Cpl Pvt Rev Hon Gov Sen Rep Pres".split())

@@ -1,6 +1,6 @@
 """The 179 English stop words of NLTK's list, by kind, so that no NLTK data has to be downloaded.
 
-The paper does not name its list (see the table of deviations); any other set can be given to `nretm.Policy`.
+The paper does not name its list (docs/decisions.md); any other set can be given to `nretm.Policy`.
 """
 
 _PRONOUNS = """i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers

@@ -26,7 +26,7 @@ def variables_of(rule: Rule, input_ids: list[int], reader: TextReader) -> list[f
     if begin is None:
         raise ValueError("the encoder's input does not end with the rule's input expression: it was given "
                          f"{_shorten(reader.text(input_ids))!r} and the rule is {_shorten(str(rule))!r}; "
-                         "tokenise source + str(rule)")
+                         "tokenize source + str(rule)")
     found: dict[Rule, set[int]] = {}
     for literal, start, end in phrases:
         tokens = found.setdefault(literal, set())

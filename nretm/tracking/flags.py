@@ -1,6 +1,6 @@
 """State flags: which input token carries the state of which predicate, and in how few entries (paper, section 2.3).
 
-The flag of an input token is one entry a predicate, joined by spaces: N where the token is not a variable of the
+The flag of an input token is one entry per predicate, joined by spaces: N where the token is not a variable of the
 predicate, else the predicate's status and value.  `2 N 1 5` reads: satisfied; not mine; in progress with five to go.
 """
 

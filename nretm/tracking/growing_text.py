@@ -17,7 +17,7 @@ from functools import lru_cache
 from nretm.text.policy import CLOSERS, PARAGRAPH_END, Policy, ends_sentence
 from nretm.tracking.token_bytes import TokenBytes
 
-MAX_TAILS = 300_000  # then the automaton is forgotten and grows anew: memory stays bounded
+MAX_TAILS = 300_000  # then the automaton is forgotten and grows again: memory stays bounded
 _CHUNKS = re.compile(r"\s*\S+")
 _FINAL_PERIOD = re.compile(rf"[^.]\.[{re.escape(CLOSERS)}]*$")  # Treebank splits it off at the very end only
 
@@ -147,7 +147,7 @@ class TextReader:
         return tuple(runs)
 
     def _stretch(self, text: str, first: bool, last: bool, ends: bool) -> Stretch:
-        """Words depend on their neighbours only by whether there is one: stand-ins take their place."""
+        """Words depend on their neighbors only by whether there is one: stand-ins take their place."""
         cut = self.policy.words_of(" ".join((*["x"] * (not first), *text.split(), *["x"] * (not last))))
         written = tuple(cut[(not first):len(cut) - (not last)])
         words = tuple(map(self.policy.key, written))

@@ -107,7 +107,7 @@ class Tracker:
     @classmethod
     def for_input(cls, rule: Rule | str, input_ids, tokenizer, policy: Policy | None = None,
                   table: FlagTable | None = None, compress: bool = True) -> Tracker:
-        """The tracker for an encoder input that is tokenised already; padding may be left in."""
+        """The tracker for an encoder input that is already tokenized; padding may be left in."""
         tracker = cls.__new__(cls)
         tracker._set(as_rule(rule), [int(i) for i in input_ids], tokenizer, policy, table, compress)
         return tracker

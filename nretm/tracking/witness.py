@@ -27,7 +27,7 @@ SMALL = 64  # tokens of a vocabulary that is searched exhaustively
 BUDGET, EXHAUSTIVE = 400, 50_000  # configurations that one search goes on from, in a large and in a small vocabulary
 HINT = 3  # tokens of a witness that are tried first from like configurations
 NEVER = 10**9  # tokens: there is no witness
-FAR = 100  # the distance of a literal that is broken unless the open word goes on
+FAR = 100  # the distance of a literal that is broken unless the open word continues
 MOST_TEXTS = 12  # suggestions of predicates that are tried from one configuration
 PLAIN = "thing day man time way house people year place work".split()
 # Where a predicate does not say what it needs, words have to differ in length and letters.

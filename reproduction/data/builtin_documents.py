@@ -1,6 +1,6 @@
 """Talks in Chinese characters and in English made by us: the small model of TED15 zh-en.
 
-The English is a translation in earnest: measure words go, articles, plurals and tenses come, place moves behind
+The English is a translation in earnest: measure words go, articles, plurals and tenses come, place moves after
 the verb, and a subject that Chinese leaves out is recovered from the sentence before. As in transcribed talks
 Chinese often has no punctuation, and "但是" may join two clauses or open a sentence of its own: only the
 separator says where a sentence ends, which is why a model without a tracker merges sentences or drops them.

@@ -78,7 +78,7 @@ def _costs() -> list[list[Cost]]:
 
 @cache
 def _ways() -> list[Counter]:
-    """For every slot how many ways there are to spend a cost on it and on those behind it."""
+    """For every slot how many ways there are to spend a cost on it and on those after it."""
     ways = [Counter({(0, 0): 1})]
     for costs in reversed(_costs()):
         total: Counter = Counter()
@@ -98,7 +98,7 @@ def _stop_words(words: int) -> tuple[list[int], list[float]]:
 
 @cache
 def _kinds(slot: int, left: Cost) -> tuple[list[int], list[int]]:
-    """Which kinds of filler a slot may take if it and those behind it must cost `left`, with cumulative weights."""
+    """Which kinds of filler a slot may take if it and those after it must cost `left`, with cumulative weights."""
     behind = [_ways()[slot + 1][left[0] - words, left[1] - stops] for words, stops in _costs()[slot]]
     return list(range(len(behind))), list(accumulate(behind))
 

@@ -1,8 +1,8 @@
-"""Tokenizers for the built-in data: one piece a word, one piece a number, spelled out where a word is unknown.
+"""Tokenizers for the built-in data: one piece per word, one piece per number, spelled out where a word is unknown.
 
 They are ordinary Unigram tokenizers with `▁` before a word, as T5 and mBART have them. Two things differ from T5's,
 for the sake of a model that is trained for minutes: a word is one piece, and it is the same piece in a rule as
-in a text. To that end a space is put behind "(" and "-" before a text is cut, and taken away again in decoding.
+in a text. To that end a space is put after "(" and "-" before a text is cut, and taken away again in decoding.
 """
 
 from __future__ import annotations

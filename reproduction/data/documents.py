@@ -1,8 +1,8 @@
 """TED15 zh-en: from talks to documents with `translateOnce` for every sentence (paper, section 3.3).
 
 A talk is cut into two to four documents of whole sentences. The source is its sentences, each followed by `</s>`, with
-the rule behind it; the target is its translations with `</s>` between them. The tokenizer puts mBART's language codes
-behind both: `</s> zh_CN` and `</s> en_XX`.
+the rule after it; the target is its translations with `</s>` between them. The tokenizer puts mBART's language codes
+after both: `</s> zh_CN` and `</s> en_XX`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The gold output of an example decides its whole matrix, so training need not track it again every epoch. An example is
 kept as its input ids, its labels, the flag numbers after every prefix of the labels (T + 1, G), and the group of every
 input token (S,). They lie end to end in memory-mapped arrays, a folder for each thousand or two of examples. A folder
-is written aside and moved into place, so whatever has its final name is whole, and an interrupted run goes on.
+is written aside and moved into place, so whatever has its final name is whole, and an interrupted run continues.
 """
 
 from __future__ import annotations

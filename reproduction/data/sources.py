@@ -1,6 +1,6 @@
 """Reads the data of a task from a folder: the official files as people have them, or plain JSONL.
 
-Files are recognised by their names, anywhere in the folder. What is missing or damaged is named in one sentence with
+Files are recognized by their names, anywhere in the folder. What is missing or damaged is named in one sentence with
 where it can be had; numbers that differ from the paper's are no error, they go into the provenance.
 """
 
@@ -38,7 +38,7 @@ def read(task: str, split: str, folder: str | Path) -> list[Row]:
     if not folder.is_dir():
         raise DataError(f"there is no folder {folder}: make it and put the data of {task} there ({HOME[task]}), "
                         "or take source='builtin', which needs no data")
-    inner = sorted(path for path in folder.glob(f"{task}*") if path.is_dir())  # a folder with one folder a task
+    inner = sorted(path for path in folder.glob(f"{task}*") if path.is_dir())  # a folder with one folder per task
     for where in [*inner, folder]:
         for reader in (READERS[task], _jsonl):
             if rows := reader(task, split, where):
@@ -48,7 +48,7 @@ def read(task: str, split: str, folder: str | Path) -> list[Row]:
 
 
 def damaged(path: Path, why: str, task: str) -> DataError:
-    return DataError(f"{path} is damaged: {why}; fetch it anew ({HOME[task]})")
+    return DataError(f"{path} is damaged: {why}; fetch it again ({HOME[task]})")
 
 
 def _files(folder: Path, name: str) -> list[Path]:

@@ -1,7 +1,7 @@
 """ROCStories: from stories to storylines to the rules of Tables 1 and 4 (paper, section 3.1).
 
-A storyline is one phrase a sentence, found by RAKE. Sentences, words and stop words are those of the `Policy`, so that
-the tracker, `nretm.check` and the rules made here count alike.
+A storyline is one phrase per sentence, found by RAKE. Sentences, words and stop words are those of the `Policy`, so
+that the tracker, `nretm.check` and the rules made here count alike.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CLITICS = {"'s", "n't", "'re", "'ve", "'ll", "'d", "'m", "ca", "wo", "gon", "na
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be said of the sentences of a story, each in a tuple with one entry a sentence."""
+    """What can be said of the sentences of a story, each in a tuple with one entry per sentence."""
 
     phrases: tuple[tuple[str, ...], ...]  # RAKE's, best first, that occur in this sentence only
     words: tuple[int, ...]
@@ -69,7 +69,7 @@ def facts(text: str, policy: Policy = Policy()) -> Facts:
 
 def prepare(stories: Sequence[tuple[str, Sequence[str]]], rule: str, split: str, seed: int = 0,
             policy: Policy = Policy()) -> tuple[list[Example], dict[str, int]]:
-    """One example a story, given as (id, sentences), and how many stories were left out and why."""
+    """One example per story, given as (id, sentences), and how many stories were left out and why."""
     if rule not in RULES:
         raise ValueError(f"unknown rule {rule!r} for stories: choose one of {', '.join(RULES)}")
     rng = random.Random(f"rules {rule} {split} {seed}")

@@ -1,6 +1,6 @@
 """Figures in README.md and docs/, built from the demo's run files: nobody types one.
 
-A block stands between `<!-- figures: NAME -->` and `<!-- end -->`; `update` writes all of them anew, and notebook 15
+A block stands between `<!-- figures: NAME -->` and `<!-- end -->`; `update` writes all of them again, and notebook 15
 calls it. So what the text says is what the run files beside it say, on whatever machine they were made.
 """
 
@@ -84,7 +84,7 @@ def filled(text: str, results: Path) -> str:
 
 
 def update(results: Path, root: Path = ROOT) -> None:
-    """Write the blocks of all pages anew."""
+    """Write the blocks of all pages again."""
     for page in PAGES:
         path = root / page
         if path.exists():

@@ -1,4 +1,4 @@
-"""Run files: one JSON a run under results/<profile>/runs, and all that a table needs from them.
+"""Run files: one JSON file per run under results/<profile>/runs, and all that a table needs from them.
 
 A run file has the figures with their per-example statistics, so that intervals and averages over seeds need neither
 the texts nor a GPU. It is written whole or not at all, and last of all: what it names is there.
@@ -66,7 +66,7 @@ def read_runs(results: str | Path) -> dict[str, list[dict]]:
 
 
 def generations(path: Path) -> list[dict]:
-    """What a run generated: id, rule, output, … a row; empty where the data is not ours."""
+    """What a run generated: id, rule, output, … per row; empty where the data is not ours."""
     texts = Path(path).with_suffix(".jsonl")
     return [json.loads(line) for line in texts.read_text(encoding="utf-8").splitlines()] if texts.exists() else []
 
@@ -121,7 +121,7 @@ def _short(x: float) -> float | int:
 
 
 def _one_line_each(value) -> str:
-    """A dictionary with one entry a line, so that files can be read and compared."""
+    """A dictionary with one entry per line, so that files can be read and compared."""
     if not isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False)
     return "{\n" + ",\n".join(f" {json.dumps(key)}: {json.dumps(entry, ensure_ascii=False)}"
@@ -137,7 +137,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str | None:
-    """The commit that the code is at, with a plus behind it if files of the package were changed since."""
+    """The commit that the code is at, with a plus after it if files of the package were changed since."""
     folder = Path(__file__).parent
     try:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)

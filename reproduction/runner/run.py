@@ -27,7 +27,7 @@ from reproduction.settings import profile_names
 EPILOG = """\
 A step is up to date when its notebook, its parameters, the package and the results that it reads are what they were
 when it last succeeded, and what it made is still there. Content decides, not dates. So a run that was stopped or
-killed goes on where it was; a training goes on from its last checkpoint. Training notebooks are also run again where
+killed continues where it was; a training continues from its last checkpoint. Training notebooks also run again where
 their weights are missing, as in a fresh clone; --tables does without them.
 
 Executed notebooks, tables, figures, run files and report.html go to results/<profile>/, logs and checkpoints to
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def slots() -> list[dict[str, str]]:
-    """The environment of each step that may run at the same time: one a GPU, or two of one thread on the CPU."""
+    """The environment of each step that may run at the same time: one per GPU, or two of one thread on the CPU."""
     try:
         listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout.splitlines()
     except OSError:
@@ -196,7 +196,7 @@ class Run:
                 signal.signal(number, signal.SIG_IGN)
             self.line.say("Interrupted: ending " + (_few(self.running) or "nothing"))
             self.stop()
-            self.line.say("What is finished is kept; run the same again to go on.")
+            self.line.say("What is finished is kept; run the same again to continue.")
             return 130
         finally:
             self.stop()
@@ -338,7 +338,7 @@ class Run:
 
 
 class Line:
-    """One line that is rewritten in folders on a terminal; elsewhere only what is said, and a sign of life a minute."""
+    """One line, rewritten in place on a terminal; elsewhere only what is said, and a sign of life every minute."""
 
     def __init__(self) -> None:
         self.terminal, self.last = sys.stdout.isatty(), time.monotonic()
@@ -360,7 +360,7 @@ def _environment() -> dict[str, str]:
     kernels = str(Path(sys.prefix, "share", "jupyter"))
     kept = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}  # figures belong in the page
     return kept | {"PYTHONPATH": path, "JUPYTER_PATH": kernels, "TOKENIZERS_PARALLELISM": "false",
-                   "KINETO_LOG_LEVEL": "99"}  # torch's profiler would tell of every start and stop
+                   "KINETO_LOG_LEVEL": "99"}  # torch's profiler would report every start and stop
 
 
 def _duration(seconds: float) -> str:
