@@ -196,8 +196,8 @@ def document_bleu(references: Sequence[str], outputs: Sequence[str], policy: Pol
     """s-BLEU over sentences, d-BLEU over whole documents (Table 3).
 
     Our reading: the paper needs aligned sentences for s-BLEU and does not say what it does with the rest. Here
-    sentence i is held against reference sentence i; one that is missing counts as empty, those beyond the last are dropped.
-    Statistics of s-BLEU are summed per document, so that the bootstrap draws documents for both.
+    sentence i is held against reference sentence i; one that is missing counts as empty, those beyond the last are
+    dropped. Statistics of s-BLEU are summed per document, so that the bootstrap draws documents for both.
     """
     by_sentence, whole = [], []
     for ref, text in _pairs(references, outputs):
