@@ -18,6 +18,7 @@ from nretm.rules import (
     InSen,
     LastSentence,
     Len,
+    Need,
     Not,
     Number,
     Or,
@@ -54,7 +55,8 @@ _NEURAL = ("Collator", "Enforcer", "HardWord", "RuleBroken", "Written", "equip",
 
 __all__ = [
     "And", "BeginsWith", "CharAt", "Character", "Chars", "Collator", "Copy", "Count", "EndsWith", "Enforcer", "Every",
-    "FlagTable", "HardWord", "InSen", "LastSentence", "Len", "Not", "Number", "Or", "Order", "Paragraph", "Paragraphs",
+    "FlagTable", "HardWord", "InSen", "LastSentence", "Len", "Need", "Not", "Number", "Or", "Order", "Paragraph",
+    "Paragraphs",
     "Phrase", "Policy", "Position", "Predicate", "Range", "Rule", "RuleBroken", "RuleSyntaxError", "Sentence",
     "Sentences", "State", "StateMatrix", "StopWordCount", "Tracker", "TranslatedOnce", "Verdict", "WordAt", "WordChars",
     "Written", "check", "equip", "every", "freeze", "inflected", "load", "parse", "predicate", "save", "state_matrix",

@@ -10,6 +10,7 @@ COMMANDS = {
     "ship": ("reproduction.shipped", "put a trained model beside the bases, with its card"),
     "any": ("reproduction.any_evaluation", "evaluate a shipped model for any rule"),
     "playground": ("reproduction.playground.page", "write the playground's page"),
+    "collie": ("reproduction.collie_run", "write for the instances of COLLIE"),
     "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
     "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
 }

@@ -32,11 +32,25 @@ class Phrase(str):
     def read(text: str) -> str:
         return text
 
-    @staticmethod
-    def problem(value: object) -> str | None:
+    @classmethod
+    def problem(cls, value: object) -> str | None:
         if not isinstance(value, str):
-            return f"must be a word or phrase, not {value!r}"
+            return f"must be {cls.article}, not {value!r}"
         return None if value.strip() else "must not be empty"
+
+    @classmethod
+    def tidy(cls, text: str) -> Phrase:
+        return cls(unicodedata.normalize("NFC", " ".join(text.split())))
+
+
+class Wording(Phrase):
+    """Kind of argument: a text that is meant character by character, spaces included."""
+
+    article = "a text"
+
+    @classmethod
+    def tidy(cls, text: str) -> Phrase:
+        return cls(text.strip())
 
 
 class Character(Phrase):
@@ -46,7 +60,7 @@ class Character(Phrase):
 
     @staticmethod
     def problem(value: object) -> str | None:
-        is_one = isinstance(value, str) and len(tidy(value)) == 1
+        is_one = isinstance(value, str) and len(Phrase.tidy(value)) == 1
         return None if is_one else f"must be one character, not {value!r}"
 
 
@@ -152,7 +166,7 @@ class Range:
 
 
 KINDS = {kind.__name__: kind
-         for kind in (Phrase, Character, Sentence, Paragraph, Number, Position, Every, Range)}
+         for kind in (Phrase, Wording, Character, Sentence, Paragraph, Number, Position, Every, Range)}
 
 
 def _whole(digits: str) -> int:
@@ -200,10 +214,6 @@ def enough(n: int | Range, over: int) -> int:
     """The count from which on nothing changes any more: `over` too many, or enough where there is no upper bound."""
     low, high = bounds(n)
     return low if high == math.inf else high + over
-
-
-def tidy(phrase: str) -> str:
-    return unicodedata.normalize("NFC", " ".join(phrase.split()))
 
 
 def written(argument: object) -> str:

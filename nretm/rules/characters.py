@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from nretm.rules.arguments import Character, Every, Number, Position, Range, Sentence, bounds, to_go
 from nretm.rules.counts import Counted
-from nretm.rules.predicates import Local, Need, predicate, sentences_before
+from nretm.rules.predicates import LOST, Local, Need, predicate, sentences_before
 from nretm.text.policy import Policy
 
 # Ordinary words by length, for texts that must come out at a length.
@@ -28,41 +29,44 @@ class Chars(Counted):
     def write(self, tally, run, sentence):
         return self.add(tally, len(run.text if tally.count else run.text.lstrip()))
 
+    def lost(self, tally, at):
+        return not isinstance(self.k, int) and tally.count > bounds(self.n)[1]
+
     def count(self, text, k):
         return text.characters(k)
 
     def need(self, tally, at, wanted=True):
-        missing = max(to_go(self.n, tally.count), 0)
-        if not wanted or not missing:
-            return super().need(tally, at, wanted) if not wanted else Need()
-        if isinstance(self.k, int) and sentences_before(self.k, at):
-            return Need(sentences_before(self.k, at) + 1)
-        if isinstance(self.k, Every) and not at.open:
-            return Need()
-        return Need(0, _fillers(missing))
+        need = super().need(tally, at, wanted)
+        if not wanted or need is LOST:
+            return need
+        before = sentences_before(self.k, at) if isinstance(self.k, int) else 0
+        return Need(before + (need.words > before), need.texts)  # a word may have any number of characters
+
+    def fillers(self, missing, at):
+        if not missing:
+            return ()
+        letters = ("e" * missing, "e" * (missing - 1)) if missing < 25 else ()  # the rest of a word that is begun
+        return (_words(missing - 1) + ".", _words(missing), *letters)
 
     def least_words(self):
         return 0
 
 
-def _fillers(missing: int) -> tuple[str, ...]:
-    """Texts of just so many characters; of a few less if they are too many for one word."""
-    if missing == 1:
-        return (".", "s")
-    if missing < len(WORDS) + 1:
-        return (f" {WORDS[missing - 1]}", f" {WORDS[missing - 2]}.", "s" * missing)[:3 if missing < 4 else 2]
-    near = range(4, 8)
-    if missing < 2 * len(WORDS):
-        half = (missing - 2) // 2
-        return (f" {WORDS[half]} {WORDS[missing - 2 - half]}", f" {WORDS[half]} {WORDS[missing - 3 - half]}.")
-    return tuple(f" {WORDS[length]}" for length in near)
+def _words(length: int) -> str:
+    """Words of so many characters in all, each with a space before it."""
+    words = []
+    while length > len(WORDS):  # what is left must be a word
+        words.append(WORDS[5 if length > len(WORDS) + 7 else length - len(WORDS) + 2])
+        length -= len(words[-1]) + 1
+    return "".join(f" {word}" for word in (*words, WORDS[max(length - 1, 0)])) if length > 1 else "s" * length
 
 
 class Sized(NamedTuple):
-    """Whether all words so far have the right length."""
+    """Whether all words so far have the right length; `longest`: the letters in a row that the last word has."""
 
     policy: Policy
     good: bool = True
+    longest: int = 0
 
 
 @predicate
@@ -75,7 +79,9 @@ class WordChars(Local):
         return Sized(policy)
 
     def write(self, sized, run, sentence):
-        return sized if all(self._fits(word, sized.policy) for word in run.written) else sized._replace(good=False)
+        good = sized.good and all(self._fits(word, sized.policy) for word in run.written)
+        longest = max(map(len, re.findall("[A-Za-z]+", run.text)), default=0)
+        return Sized(sized.policy, good, min(longest, 99))
 
     def _fits(self, word: str, policy: Policy) -> bool:
         return policy.is_punctuation(word) or not to_go(self.n, len(word))
@@ -86,10 +92,15 @@ class WordChars(Local):
     def broken(self, sized, at):
         return not sized.good
 
+    def lost(self, sized, at):
+        return sized.longest > bounds(self.n)[1] + 4  # shorter ones may still fall in two, as "cannot" does
+
     def need(self, sized, at, wanted=True):
         low, high = bounds(self.n)
         texts = tuple(f" {word}" for word in WORDS[1:] if low <= len(word) <= high)
-        return Need(0, texts[:4]) if wanted else Need(int(sized.good))
+        if not wanted:
+            return Need(int(sized.good))
+        return Need(0, texts[:4]) if sized.good else LOST
 
     def holds(self, text, tolerance=0):
         return all(self._fits(word, text.policy) for words in text.written for word in words)
@@ -149,10 +160,15 @@ class CharAt(Local):
     def broken(self, letters, at):
         return at.finished or (self.i > 0 and bool(letters.same))
 
+    def lost(self, letters, at):
+        return self.i > 0 and letters.same == (False,)
+
     def need(self, letters, at, wanted=True):
         there = bool(letters.same) and len(letters.same) == max(-self.i, 1) and letters.same[0]
         if not wanted or there:
             return Need()
+        if self.i > 0 and letters.same:
+            return LOST
         if self.i < 0:
             return Need(0, (self.c + "s" * (-self.i - 1),))
         before = self.i - 1 - letters.count

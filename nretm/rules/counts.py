@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nretm.rules.arguments import Every, Number, Range, Sentence, bounds, enough, to_go
-from nretm.rules.predicates import Need, Placed, Predicate, number, predicate, sentences_before
+from nretm.rules.predicates import LOST, Need, Placed, Predicate, number, predicate, sentences_before
 
+FILLER = " thing"  # writes one word where it does not matter which
 MOST_OVER = 9  # the value of a count goes down to zero and, where there are too many, to -MOST_OVER
 
 
@@ -65,10 +66,17 @@ class Counted(Placed):
         fits = not to_go(self.n, tally.count)
         if not wanted:
             return Need(int(self._begun(at) and fits and tally.good))
-        if isinstance(self.k, Every):
-            return Need(max(to_go(self.n, tally.count), 0) if at.open else 0)
-        before = sentences_before(self.k, at) if self.k else 0
-        return Need(max(to_go(self.n, tally.count), 0) + before)
+        if not tally.good or tally.count > bounds(self.n)[1]:
+            return LOST
+        missing = max(to_go(self.n, tally.count), 0)
+        if isinstance(self.k, int) and sentences_before(self.k, at):
+            return Need(missing + sentences_before(self.k, at))
+        waits = isinstance(self.k, Every) and not at.open  # the text may end here as well
+        return Need(0 if waits else missing, self.fillers(missing, at))
+
+    def fillers(self, missing: int, at) -> tuple[str, ...]:
+        """Texts that bring the count to its end in one go."""
+        return ()
 
     def counts(self, text) -> list[int | None]:
         """The counts of all places that it speaks of."""
@@ -130,6 +138,12 @@ class Len(Counted):
 
     def count(self, text, k):
         return text.length(k)
+
+    def fillers(self, missing, at):
+        if missing < 3 or self.k is None:
+            return ()
+        first = FILLER if at.open else " The"  # with and without the full stop, as words are counted
+        return tuple(f"{first}{FILLER * (words - 1)}." for words in (missing, missing - 1))
 
     def excludes(self, other):
         words, most = other.least_words(), bounds(self.n)[1]

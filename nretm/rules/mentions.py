@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from typing import NamedTuple
 
-from nretm.rules.arguments import Every, Number, Phrase, Range, Sentence, bounds, enough, tidy, to_go
+from nretm.rules.arguments import Every, Number, Phrase, Range, Sentence, bounds, enough, to_go
 from nretm.rules.counts import MOST_OVER
-from nretm.rules.predicates import Local, Need, number, predicate, sentences_before
+from nretm.rules.predicates import LOST, Local, Need, number, predicate, sentences_before
 from nretm.text.policy import WORD_POLICIES, Policy
 
 
@@ -95,7 +95,7 @@ class InSen(Local):
             return Need()
         if isinstance(self.k, Every):
             need = memory.mention.need(self.w)
-            return need if at.open else Need(0, need.texts)
+            return LOST if not memory.good else need if at.open else Need(0, need.texts)
         need = memory.need(self.w)
         before = sentences_before(self.k, at)
         return Need(need.words + before) if before else need
@@ -162,7 +162,7 @@ class Copy(Local):
 
     def __post_init__(self):
         super().__post_init__()
-        object.__setattr__(self, "forms", tuple(tidy(form) for form in self.forms))
+        object.__setattr__(self, "forms", tuple(str(Phrase.tidy(form)) for form in self.forms))
 
     def start(self, policy):
         return Mention.of((self.w, *self.forms), policy)
@@ -177,7 +177,9 @@ class Copy(Local):
         return (2, None) if mention.found else (0, None)
 
     def need(self, mention, at, wanted=True):
-        return mention.need(self.w, *self.forms[:2]) if wanted else Need()
+        if not wanted:
+            return LOST if mention.found else Need()
+        return mention.need(self.w, *self.forms[:2])
 
     def holds(self, text, tolerance=0):
         return any(text.mentions(form) for form in (self.w, *self.forms))
@@ -225,6 +227,8 @@ class Count(Local):
 
     def need(self, mentions, at, wanted=True):
         missing = max(to_go(self.n, mentions.count), 0)
+        if wanted and mentions.count > bounds(self.n)[1]:
+            return LOST
         if not wanted or not missing:
             return Need(0, () if wanted or to_go(self.n, mentions.count) else (f" {self.w}",))
         rests = tuple(" " + " ".join(rest) for rest in mentions.rests)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nretm.rules.arguments import Every, Phrase, Position, Sentence, bounds
-from nretm.rules.counts import Len
-from nretm.rules.predicates import Need, Placed, predicate, sentences_before
+from nretm.rules.counts import FILLER, Len
+from nretm.rules.predicates import LOST, Need, Placed, predicate, sentences_before
 from nretm.text.policy import Policy
-
-FILLER = " thing"  # writes one word where only its place matters
 
 
 class Spot(NamedTuple):
@@ -81,6 +79,8 @@ class _WordAt(Placed):
     def need(self, spot, at, wanted=True):
         if not wanted or (spot.hit and not isinstance(self.k, Every)):
             return Need(int(not wanted and spot.hit))
+        if self._missed(spot):
+            return LOST
         if isinstance(self.k, int) and sentences_before(self.k, at):
             return Need(sentences_before(self.k, at))
         if spot.hit:

@@ -31,7 +31,7 @@ import inspect
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from nretm.rules.arguments import Every, Phrase, kinds_of, problem_with, read_argument, tidy, written
+from nretm.rules.arguments import Every, Phrase, kinds_of, problem_with, read_argument, written
 from nretm.rules.formula import Not, Rule
 from nretm.text.policy import Policy
 
@@ -49,6 +49,7 @@ class Need(NamedTuple):
     most: int | None = None
 
 
+LOST = Need(99)  # as the text reads now it cannot hold; only if its open word turns into another one
 REGISTRY: dict[str, type[Predicate]] = {}  # lower-case name -> class
 
 
@@ -85,6 +86,10 @@ class Predicate(Rule):
     def broken(self, memory, at) -> bool:
         """Whether no further word can make it hold; asked only while its status is not 2."""
         return at.finished
+
+    def lost(self, memory, at) -> bool:
+        """Whether it is broken by the open word already, though that may still grow: characters stay as they are."""
+        return False
 
     def begun(self, at) -> bool:
         """Whether its negation is in progress rather than still to come."""
@@ -134,7 +139,7 @@ class Predicate(Rule):
                 value = read  # "10..20" and "every" may be given as text
             if problem := problem_with(kinds, value):
                 raise ValueError(f"{self.name}: {f.name} {problem}")
-            object.__setattr__(self, f.name, kinds[0](tidy(value)) if phrase else value)
+            object.__setattr__(self, f.name, kinds[0].tidy(value) if phrase else value)
 
     def fragments(self, positive=True):
         yield f"{self.name}(", None

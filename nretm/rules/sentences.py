@@ -5,10 +5,11 @@ from __future__ import annotations
 import string
 from typing import NamedTuple
 
-from nretm.rules.arguments import Every, Number, Paragraph, Phrase, Range, Sentence, bounds, enough, to_go
+from nretm.rules.arguments import Every, Number, Paragraph, Range, Sentence, Wording, bounds, enough, to_go
 from nretm.rules.counts import MOST_OVER, Counted
-from nretm.rules.predicates import Local, Need, Placed, number, predicate, sentences_before
+from nretm.rules.predicates import LOST, Local, Need, Placed, number, predicate, sentences_before
 
+NEXT_PARAGRAPH = ("\n\nIt was so.", "\n\nIt")
 AROUND = string.punctuation + string.whitespace  # what may stand around the sentence that LastSentence names
 
 
@@ -113,6 +114,8 @@ class Sentences(Placed):
     def need(self, passage, at, wanted=True):
         if not wanted or self._over(passage):
             return Need()
+        if self.broken(passage, at):
+            return LOST
         if not self._begun(passage):
             return Need(1)
         if isinstance(self.p, Every) and not (at.open or passage.ended):  # there may be no more paragraphs
@@ -172,7 +175,9 @@ class Paragraphs(Counted):
         missing = to_go(self.n, tally.count)
         if not wanted:
             return Need(int(not missing))
-        return Need(max(missing, 0), ("\n\nIt was so.", "\n\nIt") if missing > 0 else ())
+        if missing < 0:
+            return LOST
+        return Need(missing, NEXT_PARAGRAPH if missing and tally.count else ())
 
     def least_words(self):
         return 0
@@ -200,7 +205,7 @@ class LastSentence(Local):
     """
 
     p: Paragraph
-    s: Phrase
+    s: Wording
 
     def start(self, policy):
         return Ending()
@@ -249,14 +254,18 @@ class LastSentence(Local):
         return at.sentence > 0
 
     def need(self, ending, at, wanted=True):
-        if not wanted or self._there(ending) or ending.paragraph > self.p:
+        if not wanted or self._there(ending):
             return Need()
+        if ending.paragraph > self.p:
+            return LOST
         if ending.paragraph < self.p:
-            return Need(1, ("\n\nIt was so.", "\n\nIt"))
+            return Need(self.p - ending.paragraph, NEXT_PARAGRAPH if ending.paragraph else ())
         written = self.s.strip(AROUND)
+        if ending.fresh or not ending.paragraph:
+            return Need(1, (f" {written}.", f" {written}"))
         far = max(ending.places, default=0)
         rest = (f"{written[far:]}.",) if far and len(written) == len(self._wanted) else ()
-        return Need(1, (*rest, f" {written}.", f" {written}"))
+        return Need(1, rest)
 
     def holds(self, text, tolerance=0):
         return any(ending.casefold().strip(AROUND) == self._wanted for ending in text.endings(self.p))

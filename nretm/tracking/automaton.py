@@ -212,7 +212,8 @@ class Automaton:
 
         The tail counts for satisfaction, as flags do; against it only what no further character can undo.
         """
-        return tuple(status != 2 and self._dead(i, here.settled) for i, (status, _) in enumerate(here.now.states))
+        return tuple(status != 2 and (self._dead(i, here.settled) or self._lost(i, here))
+                     for i, (status, _) in enumerate(here.now.states))
 
     def verdict(self, here: Configuration) -> str:
         """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next."""
@@ -224,6 +225,12 @@ class Automaton:
         predicate, memory = self.predicates[i], at.memories[i]
         holds = predicate.state(memory, at)[0] == 2
         return at.finished or (holds if self.negated[i] else not holds and predicate.broken(memory, at))
+
+    def _lost(self, i: int, here: Configuration) -> bool:
+        """Whether the open word itself breaks it, whatever becomes of that word."""
+        if self.negated[i] or here.tail.rest:  # an unfinished character may be any
+            return False
+        return self.predicates[i].lost(here.now.memories[i], here.now)
 
 
 _automata: weakref.WeakSet[Automaton] = weakref.WeakSet()
