@@ -161,12 +161,14 @@ class Prose(nretm.Predicate):
 
     def write(self, written, run, sentence):
         good, ended, allowed = written
-        for word in run.text.split():
+        text = run.text.lstrip()
+        good = good and run.text[:-len(text)] in ("", " ", "\n\n") and "  " not in text and "\n" not in text
+        for word in text.split():
             bare = word.strip(AROUND)
             known = any(run.startswith(bare) for run in allowed) if bare else False
             good = good and (known or ((not ended or _capital(word)) and _plain(word, allowed)))
             ended = word[-1] in ".!?" and (not known or _plain(bare))
-        return Written(good and "\n" not in run.text.replace("\n\n", ""), ended, allowed)
+        return Written(good, ended, allowed)
 
     def state(self, written, at):
         if not written.good or not at.sentence:
@@ -195,7 +197,7 @@ class _Run(NamedTuple):
 
 
 def _capital(word: str) -> bool:
-    return word.lstrip("\"'“‘(")[:1].isupper() or word[:1].isdigit()
+    return word.lstrip("\"'“‘(")[:1].isupper() or word[:1] == "\ufffd"
 
 
 def _plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
@@ -203,7 +205,9 @@ def _plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
     body = word.rstrip(".!?")
     if body.strip(AROUND) in allowed:
         return len(word) - len(body) == 1
-    if any(mark in body for mark in ".!?\n…*#_|") or len(word) - len(body) > 1:
+    if any(mark in body for mark in ".!?…*#_|") or len(word) - len(body) > 1:
+        return False
+    if not re.search(r"\w|—|–|&|\ufffd", body):  # a sign by itself
         return False
     if body == word:
         return True
@@ -237,6 +241,16 @@ class Letters(nretm.Predicate):
 
     def holds(self, text, tolerance=0):
         return bool(re.fullmatch(r"[a-z]+", text.text.strip()))
+
+
+def prompt_of(instance: Instance) -> str:
+    """A prompt for a model whose rule is enforced: it asks for the text and leaves the counting to the rule."""
+    kind, targets = instance.kind, instance.targets
+    unit = {"w": "word in small letters", "s": "sentence", "p": "paragraph"}[STRUCTURES[kind][0]]
+    words = {"c05": lambda: targets[1], "c07": lambda: targets, "c08": lambda: [targets], "c12": lambda: targets[1],
+             "c14": lambda: targets[0]}.get(kind, list)()
+    about = f" with {', '.join(repr(word) for word in words if word)}" if words else ""
+    return f"Write a {'passage' if kind == 'c14' else unit}{about}."
 
 
 def peers_verdict(instance: Instance, text: str) -> bool:

@@ -23,11 +23,22 @@ import nretm
 from nretm.tracking.automaton import automaton_for
 from nretm.tracking.growing_text import reader_for
 from nretm.tracking.witness import witnesses_for
-from reproduction.collie import STRUCTURES, WRITING, Instance, asked_of, builtin_instances, read_instances, rule_of
+from reproduction.collie import (
+    STRUCTURES,
+    WRITING,
+    Instance,
+    asked_of,
+    builtin_instances,
+    prompt_of,
+    read_instances,
+    rule_of,
+)
 
 MODES = ("plain", "best-of-20", "enforced")
-ROOM = {"w": 12, "s": 60, "p": 200}  # new tokens for a word, a sentence, and a paragraph or passage, at least
+ROOM = {"w": 12, "s": 30, "p": 120}  # new tokens for a word, a sentence, and a paragraph or passage, at least
 TRIALS, TEMPERATURE, TOP_P = 20, 0.7, 0.95  # of best-of-20
+REPEATED = 4  # no sequence of so many tokens is written twice: small models go round in circles
+NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
 LONGEST = 1500  # tokens; an instance that needs more is left out, with a line that says so
 
 
@@ -61,15 +72,16 @@ class Writer:
         begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ids = self.model.generate(**inputs, **options, pad_token_id=self.tokenizer.pad_token_id)
+            ids = self.model.generate(**inputs, **options, no_repeat_ngram_size=REPEATED,
+                                      pad_token_id=self.tokenizer.pad_token_id)
         if rules is not None:
             return [text.strip() for text in enforcer.texts(ids)]
         return [text.strip() for text in self.tokenizer.batch_decode(ids[:, begin:], skip_special_tokens=True)]
 
     @torch.no_grad()
-    def perplexity(self, prompt: str, text: str) -> float | None:
-        """Of the text after its prompt, per token, under the model."""
-        inputs, ids = self.inputs([prompt]), self.tokenizer(text, add_special_tokens=False)["input_ids"]
+    def perplexity(self, text: str) -> float | None:
+        """Of the text per token, under the model, after the same prompt for all texts, whatever was asked for."""
+        inputs, ids = self.inputs([NEUTRAL]), self.tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             return None
         target = torch.tensor([ids])
@@ -118,7 +130,7 @@ def _write_group(writer: Writer, group: list[Instance], mode: str) -> list[dict]
             print(f"{instance.id} is left out: {problem}", file=sys.stderr)
     if not possible:
         return []
-    prompts, room = [instance.prompt for instance in possible], max(rooms)
+    prompts, room = [_prompt(instance, mode) for instance in possible], max(rooms)
     if mode == "best-of-20":
         texts = [writer.write(prompts, None, room, do_sample=True, temperature=TEMPERATURE, top_p=TOP_P)
                  for _ in range(TRIALS)]
@@ -131,9 +143,13 @@ def _write_group(writer: Writer, group: list[Instance], mode: str) -> list[dict]
         obeys = [bool(nretm.check(rule_of(instance), text, policy=WRITING)) for text in trials]
         best = trials[obeys.index(True)] if any(obeys) else trials[0]
         rows.append({"id": instance.id, "kind": instance.kind, "text": best, "satisfied": any(obeys),
-                     "perplexity": writer.perplexity(instance.prompt, best)}
+                     "perplexity": writer.perplexity(best)}
                     | ({"trials": trials} if mode == "best-of-20" else {}))
     return rows
+
+
+def _prompt(instance: Instance, mode: str) -> str:
+    return prompt_of(instance) if mode == "enforced" else instance.prompt
 
 
 def main() -> None:

@@ -27,10 +27,11 @@ class Chars(Counted):
     what = "character"
 
     def write(self, tally, run, sentence):
-        return self.add(tally, len(run.text if tally.count else run.text.lstrip()))
+        text = run.text if tally.count else run.text.lstrip()
+        return self.add(tally, len(text))._replace(spaced=tally.spaced or " " in text)
 
     def lost(self, tally, at):
-        return not isinstance(self.k, int) and tally.count > bounds(self.n)[1]
+        return self.k is None and tally.count > bounds(self.n)[1] + 1  # the last one may be unfinished, and a space
 
     def count(self, text, k):
         return text.characters(k)
@@ -42,10 +43,10 @@ class Chars(Counted):
         before = sentences_before(self.k, at) if isinstance(self.k, int) else 0
         return Need(before + (need.words > before), need.texts)  # a word may have any number of characters
 
-    def fillers(self, missing, at):
+    def fillers(self, missing, tally, at):
         if not missing:
             return ()
-        letters = ("e" * missing, "e" * (missing - 1)) if missing < 25 else ()  # the rest of a word that is begun
+        letters = () if tally.spaced or missing > 25 else ("e" * missing, "e" * (missing - 1))  # perhaps it is one word
         return (_words(missing - 1) + ".", _words(missing), *letters)
 
     def least_words(self):
@@ -116,10 +117,13 @@ class WordChars(Local):
 
 
 class Letters(NamedTuple):
-    """Characters so far, as far as they matter; `same`: for each of the last ones whether it is the wanted one."""
+    """Characters so far, as far as they matter; `same`: for each of the last ones whether it is the wanted one.
+
+    It is None for what may be an unfinished character.
+    """
 
     count: int = 0
-    same: tuple[bool, ...] = ()
+    same: tuple[bool | None, ...] = ()
 
 
 @predicate
@@ -146,8 +150,8 @@ class CharAt(Local):
             return Letters(self.i, (self._is(text[self.i - 1 - count]),)) if reached else Letters(count + len(text))
         return Letters(1, (*same, *map(self._is, text[self.i:]))[self.i:])
 
-    def _is(self, character: str) -> bool:
-        return character.casefold() == self.c.casefold()
+    def _is(self, character: str) -> bool | None:
+        return character.casefold() == self.c.casefold() or (None if character == "\ufffd" else False)
 
     def state(self, letters, at):
         if self.i < 0:
@@ -177,7 +181,7 @@ class CharAt(Local):
 
     def holds(self, text, tolerance=0):
         there = self._there(text)
-        return there is not None and self._is(there)
+        return there is not None and bool(self._is(there))
 
     def _there(self, text) -> str | None:
         written = text.written_text

@@ -12,11 +12,16 @@ MOST_OVER = 9  # the value of a count goes down to zero and, where there are too
 
 
 class Tally(NamedTuple):
-    """A count, of words or of those among `these`; `good`: it came out right in every place that has ended."""
+    """A count, of words or of those among `these`.
+
+    good    it came out right in every place that has ended
+    spaced  of characters: there is a space among them
+    """
 
     these: frozenset[str] | None = None
     count: int = 0
     good: bool = True
+    spaced: bool = False
 
 
 class Counted(Placed):
@@ -72,9 +77,9 @@ class Counted(Placed):
         if isinstance(self.k, int) and sentences_before(self.k, at):
             return Need(missing + sentences_before(self.k, at))
         waits = isinstance(self.k, Every) and not at.open  # the text may end here as well
-        return Need(0 if waits else missing, self.fillers(missing, at))
+        return Need(0 if waits else missing, self.fillers(missing, tally, at))
 
-    def fillers(self, missing: int, at) -> tuple[str, ...]:
+    def fillers(self, missing: int, tally: Tally, at) -> tuple[str, ...]:
         """Texts that bring the count to its end in one go."""
         return ()
 
@@ -139,7 +144,7 @@ class Len(Counted):
     def count(self, text, k):
         return text.length(k)
 
-    def fillers(self, missing, at):
+    def fillers(self, missing, tally, at):
         if missing < 3 or self.k is None:
             return ()
         first = FILLER if at.open else " The"  # with and without the full stop, as words are counted

@@ -228,9 +228,7 @@ class Automaton:
 
     def _lost(self, i: int, here: Configuration) -> bool:
         """Whether the open word itself breaks it, whatever becomes of that word."""
-        if self.negated[i] or here.tail.rest:  # an unfinished character may be any
-            return False
-        return self.predicates[i].lost(here.now.memories[i], here.now)
+        return not self.negated[i] and self.predicates[i].lost(here.now.memories[i], here.now)
 
 
 _automata: weakref.WeakSet[Automaton] = weakref.WeakSet()
