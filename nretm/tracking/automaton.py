@@ -163,7 +163,7 @@ class Automaton:
             here = settled.tails[tail] = Configuration(tail, settled, now)
             Automaton.states += 1
             if Automaton.states > MAX_STATES:
-                Automaton.states = 0
+                Automaton.states = -len(_automata)  # where each begins again does not count
                 for automaton in list(_automata):
                     automaton.forget()
         return here
