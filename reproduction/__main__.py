@@ -11,6 +11,7 @@ COMMANDS = {
     "any": ("reproduction.any_evaluation", "evaluate a shipped model for any rule"),
     "playground": ("reproduction.playground.page", "write the playground's page"),
     "collie": ("reproduction.collie_run", "write for the instances of COLLIE"),
+    "enforcement": ("reproduction.enforcement", "CSR, quality and time with and without a guarantee"),
     "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
     "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
 }

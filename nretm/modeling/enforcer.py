@@ -27,6 +27,7 @@ from nretm.tracking.growing_text import reader_for
 from nretm.tracking.witness import Witnesses, witnesses_for
 
 TRIED = 64  # likeliest tokens that are tried before those that the rule itself would write
+BEAM_BONUS = 10.0  # in nats; chosen on the dev split of the demo's concepts
 FORCED = -1.0e4  # the score of an allowed token that another processor has forbidden
 ENDED = "ended"  # stands for where a text that has ended has led
 USED = ("num_beams", "do_sample", "temperature", "top_k", "top_p", "eos_token_id")  # settings of generate
@@ -38,8 +39,9 @@ class Enforcer(LogitsProcessor):
     rules           one per row of the input, or None
     tokenizer       the model's
     policy          how words and sentences are counted
-    bonus           what a token that begins a needed phrase gains, times how short the room has become (0 to 1); in
-                    greedy and beam search. 0: the likeliest allowed token, so that phrases may come at the last moment
+    bonus           what a token that begins a needed phrase gains, times how short the room has become (0 to 1), so
+                    that phrases do not wait for the last moment. None: BEAM_BONUS in beam search and 0 in greedy
+                    search, where a text that obeys stays as the model alone would write it; none in sampling
     prompt          how many tokens precede the text; None: all that generate starts with
     max_new_tokens  how many tokens may be written; a rule that they cannot satisfy is refused here, with a ValueError
 
@@ -58,7 +60,7 @@ class Enforcer(LogitsProcessor):
     def __init__(self, rules: list[Rule | str | None], tokenizer, policy: Policy | None = None, *,
                  max_new_tokens: int, num_beams: int = 1, do_sample: bool = False, temperature: float = 1.0,
                  top_k: int = 50, top_p: float = 1.0, eos_token_id: int | list[int] | None = None,
-                 bonus: float = 0.0, prompt: int | None = None):
+                 bonus: float | None = None, prompt: int | None = None):
         if isinstance(rules, (str, Rule)):
             raise ValueError("rules must be a list: one rule, or None, for each row of the input.")
         ends = tokenizer.eos_token_id if eos_token_id is None else eos_token_id
@@ -67,7 +69,7 @@ class Enforcer(LogitsProcessor):
         if do_sample:
             self.settings |= dict(temperature=temperature, top_k=top_k, top_p=top_p)
         self.policy, self.vocabulary, self.ends, self.prompt = policy or Policy(), len(tokenizer), ends, prompt
-        self.bonus = 0.0 if do_sample else bonus
+        self.bonus = 0.0 if do_sample else bonus if bonus is not None else BEAM_BONUS if num_beams > 1 else 0.0
         own_end = tokenizer.eos_token_id if tokenizer.eos_token != self.policy.separator else None
         self._no_end = None if own_end in ends else own_end
         self._enough = 1 if num_beams == 1 else (1 + max(1, len(ends))) * num_beams  # as many as beam search looks at

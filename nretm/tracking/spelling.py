@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from nretm.tracking.token_bytes import TokenBytes
 
-_WORD = re.compile(rb" [a-z]{2,}")
+_WORD = re.compile(rb" \w+")
 
 
 class Spelling:
@@ -19,7 +19,8 @@ class Spelling:
         for token_id in sorted(tokenizer.get_vocab().values()):
             if piece := token_bytes[token_id]:
                 self.token_ids.setdefault(piece, token_id)
-        self.words = [piece.decode() for piece in self.token_ids if _WORD.fullmatch(piece)]
+        words = [piece.decode() for piece in self.token_ids if _WORD.fullmatch(piece)]
+        self.words = sorted(words, key=lambda word: not (word[1:].isalpha() and word.islower()))  # plain ones first
         self._longest = max(map(len, self.token_ids), default=0)
         self._known: dict[str, tuple[int, ...] | None] = {}
 

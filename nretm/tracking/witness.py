@@ -247,7 +247,7 @@ class Witnesses:
             return sorted(spelled, key=len)[:1]
 
         words = shortest(f" {word}" for word in PLAIN if word not in stop_words) or shortest(
-            word for word in spell.words if word[1:] not in stop_words)
+            word for word in spell.words if word.strip() not in stop_words)
         words += shortest(f" {word}" for word in ("the", "it", "of", *sorted(stop_words)) if word in stop_words)
         if reader.separator_id is not None:
             self._marks = self._apart = [(reader.separator_id,)]

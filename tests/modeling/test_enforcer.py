@@ -220,3 +220,17 @@ def test_what_cannot_be_obeyed_is_said_before_generating():
         Enforcer(["Len(3"], tok, max_new_tokens=6)
     with pytest.raises(ValueError, match="Row 2: no text of at most 3 tokens"):
         equipped_output(room=3, rules=[None, None, "Len(6)"])
+
+
+def test_a_bonus_brings_needed_phrases_forward_and_is_off_in_greedy_search():
+    tok = kinds.tokenizer("byte-bpe")
+    rule, inputs, model = "Copy(car) & Copy(snow)", prompts("byte-bpe", 1), decoder_only("byte-bpe")
+    places = []
+    for bonus in (0.0, 1000.0):
+        enforcer = Enforcer([rule], tok, max_new_tokens=20, num_beams=2, bonus=bonus)
+        text = enforcer.texts(model.generate(**inputs, logits_processor=[enforcer], **enforcer.settings))[0]
+        assert nretm.check(rule, text)
+        places.append(text.lower().index("car"))
+    assert places[1] < places[0]
+    assert Enforcer([rule], tok, max_new_tokens=20).bonus == 0.0
+    assert Enforcer([rule], tok, max_new_tokens=20, num_beams=2).bonus > 0.0
