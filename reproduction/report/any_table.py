@@ -11,6 +11,7 @@ from reproduction.experiments import STORY_RULES
 from reproduction.files import write_whole
 from reproduction.metrics import Missing
 from reproduction.report.run_files import figure, read_runs
+from reproduction.report.tables import BLUE, ORANGE
 
 MARGIN = 5.0  # points within which one model "reaches" a specialist
 LITERALS = {"insen": 2, "order": 3, "r1": 4, "r2": 5, "r3": 6}  # of the five rules
@@ -72,7 +73,7 @@ def plot(results: str | Path):
 
     runs = read_runs(results)
     figure_, axes = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
-    for (model, title), color in zip(MODELS.items(), ("#d55e00", "#0072b2"), strict=True):
+    for (model, title), color in zip(MODELS.items(), (BLUE, ORANGE), strict=True):
         found = {n: figure(runs.get(f"any-{model}", []), csr_by_literals(n)) for n in range(1, 11)}
         points = {n: one for n, one in found.items() if not isinstance(one, Missing)}
         values = [one.value for one in points.values()]

@@ -29,7 +29,7 @@ def table(frame: pandas.DataFrame) -> Page:
         groups = [(name, len(list(run))) for name, run in groupby(frame.columns.get_level_values(0))]
         head = _row([(name, f" colspan='{width}'") for name, width in groups], "th")
     head += _row([(str(name), "") for name in frame.columns.get_level_values(-1)], "th")
-    body = "".join(_row([(str(cell), "") for cell in cells], "td") for cells in frame.to_numpy())
+    body = "".join(_row([(str(cell), "") for cell in cells], "td") for cells in frame.astype(object).to_numpy())
     return Page(f"<table style='border-collapse:collapse'><thead>{head}</thead><tbody>{body}</tbody></table>")
 
 

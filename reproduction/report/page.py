@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas
 
-from reproduction.report import claims, markup, pictures, tables
+from reproduction.report import any_table, claims, markup, pictures, tables
 from reproduction.report.run_files import read_runs
 
 MATRICES = {"matrix_running_example": "Two words and a length: the flags of a sentence that the CommonGen model wrote",
@@ -30,7 +30,8 @@ def write(results: Path) -> str:
     for name, frame in frames.items():
         if frame["ours"].notna().any():
             sections.append((name, tables.TABLES[name].title, _table(name, frame, results)))
-    sections += [("matrices", "State matrices", "".join(_picture(results, *one) for one in MATRICES.items())),
+    sections += [("any", "One model for any rule", _any_rule(results)),
+                 ("matrices", "State matrices", "".join(_picture(results, *one) for one in MATRICES.items())),
                  ("cases", "Case study", _cases(results)), ("runs", "What was run", _runs(results))]
     sections = [section for section in sections if section[2]]
     contents = "".join(f"<li><a href='#{key}'>{html.escape(title)}</a></li>" for key, title, _ in sections)
@@ -62,6 +63,15 @@ def _table(name: str, frame: pandas.DataFrame, results: Path) -> str:
     title = tables.TABLES[name].title
     return (_picture(results, name, f"{title}. Filled marks are ours, hollow ones the paper's.")
             + f"<div class='wide'>{markup.table(tables.shown(frame))}</div>{markup.paragraphs(tables.notes(frame))}")
+
+
+def _any_rule(results: Path) -> str:
+    frame = any_table.build(results)
+    if frame["any rule"].isna().all():
+        return ""
+    return (_picture(results, "any", "How often a rule is obeyed, by the number of its literals")
+            + f"<div class='wide'>{markup.table(any_table.wide(frame).reset_index())}</div>"
+            + markup.paragraphs(any_table.findings(frame)))
 
 
 def _picture(results: Path, name: str, caption: str) -> str:
