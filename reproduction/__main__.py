@@ -25,7 +25,7 @@ def main() -> int | None:
         print(f"There is no command {wrong[0]!r}.", file=sys.stderr)
     print("usage: python -m reproduction COMMAND [options]\n\ncommands (each has its own --help):")
     for name, (_, does) in COMMANDS.items():
-        print(f"  {name:10} {does}")
+        print(f"  {name:12} {does}")
     return 0 if sys.argv[1:] in ([], ["-h"], ["--help"]) else 2
 
 

@@ -138,12 +138,16 @@ class Enforcer(LogitsProcessor):
             gain = self.bonus * witnesses.pressure(here, room)
             allowed = {token: gain for token in dict.fromkeys(move[0] for move in witnesses.needed(here))
                        if self._allows(witnesses, here, room, token)}
-        enough = self._enough + len(allowed)
+        enough, refused = self._enough + len(allowed), False
         for token in candidates:
-            if token not in allowed and self._allows(witnesses, here, room, token):
+            if token in allowed or (refused and self._stalls(token)):
+                continue
+            if self._allows(witnesses, here, room, token):
                 allowed[token] = 0.0
                 if len(allowed) == enough:
                     return allowed
+            else:
+                refused = self._warp is None
         if witnesses.length(here, room) is None:  # only a hypothesis that does not count any more has no witness
             return dict.fromkeys(self.ends, 0.0)
         if allowed and self._warp is not None:
@@ -153,6 +157,13 @@ class Enforcer(LogitsProcessor):
                 allowed[token] = 0.0
         own = witnesses.next_token(here)
         return dict.fromkeys(self.ends if own is None else (own,), 0.0) | allowed
+
+    def _stalls(self, token: int) -> bool:
+        """Whether a token only passes the time: a model that may not write what it wants likes to write spaces."""
+        if token in self.ends:
+            return False
+        written = self.reader.token_bytes[token] if token < self.vocabulary else None
+        return not written or written.isspace()
 
     def _allows(self, witnesses: Witnesses, here: Configuration, room: int, token: int) -> bool:
         if token in self.ends:

@@ -96,6 +96,8 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
         ]
     steps.append(Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
                       reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
+    steps.append(Step("enforcement", "16_enforcement.ipynb", {"profile": name}, reads=("enforcement-test.json",),
+                      outputs=("figures/enforcement.*",)))
     before = tuple(step.name for step in steps if step.kind != "training")
     steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
                       reads=("runs/*.json", "figures/*.png", "tables/cases_*"), outputs=("report.html", "claims.md")))

@@ -234,3 +234,14 @@ def test_a_bonus_brings_needed_phrases_forward_and_is_off_in_greedy_search():
     assert places[1] < places[0]
     assert Enforcer([rule], tok, max_new_tokens=20).bonus == 0.0
     assert Enforcer([rule], tok, max_new_tokens=20, num_beams=2).bonus > 0.0
+
+
+def test_a_model_that_may_not_write_what_it_wants_does_not_write_spaces_instead():
+    tok = kinds.tokenizer("byte-bpe")
+    space, car, snow = (tok.convert_tokens_to_ids(token) for token in ("Ġ", "Ġcar", "Ġsnow"))
+    enforcer, begin = Enforcer(["not Copy(snow)"], tok, max_new_tokens=1), torch.zeros(1, 1, dtype=torch.long)
+    scores = torch.zeros(1, len(tok))
+    scores[0, [snow, space, car]] = torch.tensor([9.0, 8.0, 7.0])
+    assert enforcer(begin, scores).argmax() == car
+    scores[0, snow] = 0.0  # but if a space is what it wants most, it is free to
+    assert enforcer(begin, scores).argmax() == space
