@@ -67,6 +67,7 @@ def possible(rule, kind: str, room: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @batches
 @given(st.lists(rules, min_size=1, max_size=4), st.sampled_from(kinds.KINDS), st.sampled_from(sorted(SEARCHES)),
        st.integers(0, 24), st.integers(0, 3))
@@ -85,6 +86,7 @@ def test_every_text_that_ends_obeys(drawn, kind, search, room, seed):
             assert nretm.check(rule, tok.decode(written, skip_special_tokens=True)), (str(rule), text)
 
 
+@pytest.mark.slow
 @batches
 @given(st.data(), st.sampled_from([*kinds.KINDS, "few"]), st.integers(1, 24), st.integers(0, 3))
 def test_where_the_model_alone_obeys_greedy_output_is_the_same(data, kind, room, seed):
@@ -146,6 +148,7 @@ def equipped_output(search=None, room=24, rules=tiny.RULES, **more):
     return ids, model.nretm.verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 4, "num_return_sequences": 3},
                                     {"do_sample": True, "num_return_sequences": 3},
                                     {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.5}], ids=str)
@@ -164,6 +167,7 @@ def test_a_row_without_a_rule_is_as_it_was():
     assert verdicts[0] and verdicts[1] is None and verdicts[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["Bart", "Marian"])
 def test_other_families_need_not_be_equipped(family):
     model, enforcer = tiny.plain(family), Enforcer(tiny.RULES, tiny.tokenizer, max_new_tokens=24, num_beams=3)

@@ -38,6 +38,7 @@ def follow(witnesses: Witnesses, here) -> list[int]:
     return ids
 
 
+@pytest.mark.slow
 @thorough
 @given(rules, texts, st.sampled_from(kinds.KINDS), policies, st.integers(0, 40))
 def test_a_witness_obeys_and_fits(rule, text, kind, policy, room):
@@ -87,6 +88,7 @@ def obeys(rule, text: Text) -> bool:
     return rule.holds(text)
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_of_a_small_vocabulary_no_witness_is_missed(every_text):
     """A token has a witness if and only if one of all the texts that begin with it obeys."""
