@@ -61,7 +61,7 @@ class Session:
                 _must_be_possible(rule, longest)
             except ValueError as error:
                 raise ValueError(f"Row {row}: {error}") from None
-        name_hard_words(rules, options.tokenizer)
+        name_hard_words(rules, options.tokenizer, frozenset(input_ids.flatten().tolist()))
         device = model.device
         self.size = max(len(tracker.layout.entries) for tracker in self.trackers if tracker is not None)  # G
         groups = [np.zeros(input_ids.shape[1], int) if t is None else t.groups for t in self.trackers]
@@ -204,8 +204,11 @@ def _must_be_possible(rule: Rule | None, longest: int) -> None:
                              "raise max_new_tokens.")
 
 
-def name_hard_words(rules: list[Rule | None], tokenizer) -> None:
-    """Warn of phrases that the tokenizer cannot spell, or spells by the letter: the model has hardly seen those."""
+def name_hard_words(rules: list[Rule | None], tokenizer, read: frozenset[int] = frozenset()) -> None:
+    """Warn of phrases that the tokenizer cannot spell, or spells by the letter: the model has hardly seen those.
+
+    `read` are the tokens of the encoder's input: there a phrase may stand in lower case, as `known_spelling` writes it.
+    """
     literals = dict.fromkeys(literal for rule in rules if rule is not None for literal in rule.literals)
     phrases = dict.fromkeys(str(phrase) for literal in literals if not isinstance(literal, Not)
                             for phrase in literal.arguments if isinstance(phrase, str))
@@ -215,7 +218,10 @@ def name_hard_words(rules: list[Rule | None], tokenizer) -> None:
         warnings.warn(f"The tokenizer cannot spell these words, so the model cannot write them: {_listed(unknown)}.",
                       HardWord, stacklevel=4)
     by_letter = [word for word in words if word not in unknown and _by_letter(tokenizer, word)]
-    lower = [word.lower() for word in by_letter if not _by_letter(tokenizer, word.lower())]
+    known = {word: word.lower() for word in by_letter if not _by_letter(tokenizer, word.lower())}
+    by_letter = [word for word in by_letter
+                 if word not in known or not read.issuperset(_spelled(tokenizer, known[word]))]
+    lower = [known[word] for word in by_letter if word in known]
     if by_letter:
         hint = f" It knows {_listed(lower)}; case does not matter in rules." if lower else ""
         warnings.warn("The tokenizer spells these words letter by letter, so the model has hardly seen them and may "

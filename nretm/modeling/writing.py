@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import warnings
 from dataclasses import dataclass
 
 import torch
@@ -57,8 +58,11 @@ def write(model, rules: Rule | str | list[Rule | str], source: str | list[str] =
     expressions = [known_spelling(rule, how.tokenizer) for rule in rules]
     inputs = how.tokenizer([source + text for source, text in zip(sources, expressions, strict=True)],
                            return_tensors="pt", padding=True).to(model.device)
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         sequences = model.generate(inputs["input_ids"], attention_mask=inputs["attention_mask"], rules=rules, **options)
+    for warning in said:
+        warnings.warn(warning.message, stacklevel=2)  # where the user called, not here
     sequences = getattr(sequences, "sequences", sequences).tolist()  # n for each rule if num_return_sequences is n
     copies = len(sequences) // len(rules)
     written = []

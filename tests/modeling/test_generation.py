@@ -213,6 +213,8 @@ def test_words_that_the_model_cannot_write_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         name_hard_words([parse("InSen(planted seeds, 2) & Copy(to)")], letters)
+        read = letters("InSen(planted seeds, 2)")["input_ids"]
+        name_hard_words([parse("InSen(Planted Seeds, 2)")], letters, frozenset(read))  # the encoder reads lower case
 
 
 def test_documents_end_with_the_language_code():

@@ -40,6 +40,12 @@ def test_one_rule():
     assert "✗ breaks" in written._repr_html_() and "<table" in written._repr_html_()
 
 
+def test_warnings_point_at_the_call():
+    with pytest.warns(nretm.RuleBroken, match="1 of 1 outputs") as said:
+        nretm.write(tiny.equipped("T5"), "Len(90)", max_new_tokens=5)
+    assert [warning.filename for warning in said if warning.category is nretm.RuleBroken] == [__file__]
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="not equipped"):
         nretm.write(tiny.plain("T5"), "Copy(car)")
