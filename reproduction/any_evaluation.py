@@ -47,7 +47,7 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -
     tested = dataclasses.replace(provenance, examples=len(rows))
     record = {"experiment": name, "profile": profile, "seed": 0, "table": experiment.table, "row": experiment.row,
               "task": experiment.task, "rule": experiment.rule, "tracked": experiment.tracked, "split": "test",
-              "steps": card["settings"]["steps"], "settings": card["settings"],
+              "steps": card["kept step"], "settings": card["settings"],
               "parameters": dataclasses.asdict(count(model)), "log": card["log"],
               "data": card["data"] | {"test": dataclasses.asdict(tested)},
               "seconds": {"total": round(time.perf_counter() - began, 1)},

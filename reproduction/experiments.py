@@ -40,8 +40,7 @@ def _all() -> list[Experiment]:
     found = []
     for rule in STORY_RULES:
         found.append(Experiment(f"{rule}-t5", "table1", "T5", "rocstories", rule, "t5-base", False))
-        probe = "next words" if rule == "r1" else None
-        found.append(Experiment(f"{rule}-nretm", "table1", "NRETM", "rocstories", rule, "t5-base", True, probe=probe))
+        found.append(Experiment(f"{rule}-nretm", "table1", "NRETM", "rocstories", rule, "t5-base", True))
     found.append(Experiment("zeroshot-t5", "table4", "T5", "rocstories", "zeroshot", "t5-base", False))
     found.append(Experiment("zeroshot-nretm", "table4", "NRETM", "rocstories", "zeroshot", "t5-base", True,
                             probe="second phrase"))

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 import nretm
 from reproduction import metrics
 from reproduction.data import Example
@@ -22,7 +20,6 @@ from reproduction.settings import Settings
 from reproduction.tasks import TASKS
 
 STORIES = 200  # of the test split, for the series of second phrases
-EXPLORED, LIKELIEST = 8, 5  # examples, and next words of each reading, for the state explorer
 
 
 def second_phrase(model, tokenizer, experiment: Experiment, settings: Settings) -> list[dict]:
@@ -45,36 +42,7 @@ def _second_in(examples: list[Example], place: int) -> Iterator[Example]:
             yield replace(example, rule=example.rule.parts[0] & nretm.InSen(phrases[place - 1][0], place))
 
 
-@torch.no_grad()
-def next_words(model, tokenizer, experiment: Experiment, settings: Settings) -> list[dict] | None:
-    """The likeliest next words at every step of an output, with the state matrix and without it.
-
-    Of built-in examples, and only of a model that was trained on built-in texts: others' are not ours to print.
-    """
-    if settings.data != "builtin":
-        return None
-    examples = TASKS[experiment.task].load("test", experiment.rule)[:EXPLORED]
-    outputs, rows = generate(model, tokenizer, experiment, settings, examples), []
-    for example, output in zip(examples, outputs, strict=True):
-        batch = {name: value.to(model.device) if isinstance(value, torch.Tensor) else value for name, value in
-                 nretm.Collator(model)([{"rule": example.rule, "source": example.source, "target": output}]).items()}
-        plain = {name: value for name, value in batch.items() if not name.startswith("decoder_")}
-        readings = [model(**kind).logits[0].softmax(-1).cpu() for kind in (batch, plain)]  # (T, V) each
-        rows.append({"id": example.id, "output": output,
-                     "steps": [_likeliest(*step, tokenizer) for step in zip(*readings, strict=True)]})
-    return rows
-
-
-def _likeliest(tracked: torch.Tensor, plain: torch.Tensor, tokenizer) -> list[tuple[str, float, float]]:
-    """The likeliest tokens under either reading, the least likely with the tracker first, with both probabilities."""
-    top = torch.cat([tracked.topk(LIKELIEST).indices, plain.topk(LIKELIEST).indices]).unique()
-    top = top[tracked[top].argsort()]
-    names = tokenizer.convert_ids_to_tokens(top.tolist())
-    return [(name, round(p, 4), round(q, 4)) for name, p, q in
-            zip(names, tracked[top].tolist(), plain[top].tolist(), strict=True)]
-
-
-PROBES = {"second phrase": second_phrase, "next words": next_words}
+PROBES = {"second phrase": second_phrase}
 
 
 def path(results: str | Path, name: str, seed: int) -> Path:

@@ -43,7 +43,7 @@ def ship(name: str, profile: str = "demo", root: Path = ROOT, folder: Path | Non
             "writes about": {theme: ", ".join(events) for theme, events in builtin_stories.THEMES.items()},
             "characters": [name for names in builtin_stories.NAMES.values() for name in names],
             "command": run["command"], "then": f"python -m reproduction ship {name}",
-            "log": run["log"], "words": builtin_stories.vocabulary()}
+            "log": run["log"], "kept step": run["best_step"], "words": builtin_stories.vocabulary()}
     card |= {key: run[key] for key in ("parameters", "settings", "data", "seconds", "versions", "hardware", "commit")}
     card["figures"] = {measure: round(cell["value"], 1) for measure, cell in run["metrics"].items()}
     write_whole(folder / CARD, json.dumps(card, indent=1, ensure_ascii=False) + "\n")
@@ -58,9 +58,10 @@ def readable(card: dict) -> str:
     figures = ", ".join(f"{measure} {value}" for measure, value in card["figures"].items())
     return f"""# {card["name"]}
 
-{card["parameters"]["total"]:,} parameters in half precision. Trained for {settings["steps"]:,} steps of
-{settings["batch"]} from the base `{settings["model"]}`, on {data["examples"]:,} rules of any shape
-drawn from {data["rows"]:,} {card["trained on"]}.
+{card["parameters"]["total"]:,} parameters in half precision. Trained with batches of {settings["batch"]}
+from the base `{settings["model"]}`, on {data["examples"]:,} rules of any shape drawn from {data["rows"]:,}
+{card["trained on"]}.
+The weights are those of step {card["kept step"]:,}; the learning rate was to fall over {settings["steps"]:,}.
 
 Made by `{card["command"]}` and `{card["then"]}`.
 

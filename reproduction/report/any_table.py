@@ -36,11 +36,13 @@ def build(results: str | Path) -> pandas.DataFrame:
         for model in MODELS:
             one = figure(runs.get(f"any-{model}", []), csr_of(kind))
             own = figure(runs.get(f"{kind}-{model}", []), "CSR") if kind in STORY_RULES else Missing("no such model")
-            line = {"kind": kind, "row": title, "model": MODELS[model]}
+            steps = runs[f"any-{model}"][0]["steps"] if f"any-{model}" in runs else None
+            line = {"kind": kind, "row": title, "model": MODELS[model], "steps": steps}
             line |= {} if isinstance(one, Missing) else {"any rule": one.value, "low": one.low, "high": one.high,
                                                          "n": one.n}
             lines.append(line | ({} if isinstance(own, Missing) else {"specialist": own.value}))
-    return pandas.DataFrame(lines, columns=["kind", "row", "model", "any rule", "low", "high", "n", "specialist"])
+    columns = ["kind", "row", "model", "any rule", "low", "high", "n", "steps", "specialist"]
+    return pandas.DataFrame(lines, columns=columns)
 
 
 def wide(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -48,7 +50,9 @@ def wide(frame: pandas.DataFrame) -> pandas.DataFrame:
     shown = {}
     for model in MODELS.values():
         part = frame[frame["model"] == model].set_index("row")
-        shown[f"{model}, one for any rule"] = [_cell(line) for line in part.itertuples()]
+        steps = part["steps"].dropna().unique()
+        after = f" ({steps[0]:,.0f} steps)" if len(steps) else ""
+        shown[f"{model}, one for any rule{after}"] = [_cell(line) for line in part.itertuples()]
         shown[f"{model}, one per rule"] = ["" if pandas.isna(x) else f"{x:.1f}" for x in part["specialist"]]
     return pandas.DataFrame(shown, index=pandas.Index(dict.fromkeys(frame["row"]), name="CSR"))
 
@@ -92,6 +96,16 @@ def plot(results: str | Path):
     axes.legend(fontsize=8, loc="lower left")
     plt.close(figure_)
     return figure_
+
+
+def same_step(results: str | Path) -> str | None:
+    """The dev CSR of both models after the last step at which both were looked at, in a sentence."""
+    logs = [{row["step"]: row["dev CSR"] for run in read_runs(results).get(f"any-{model}", [])
+             for row in run.get("log") or [] if "dev CSR" in row} for model in MODELS]
+    if not (common := set(logs[0]) & set(logs[1])):
+        return None
+    step = max(common)
+    return f"After the same {step:,} steps, on dev: T5 {logs[0][step]:.1f}, NRETM {logs[1][step]:.1f}."
 
 
 def findings(frame: pandas.DataFrame) -> list[str]:

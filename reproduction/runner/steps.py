@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reproduction.checkpoints import MODEL
 from reproduction.experiments import EXPERIMENTS, Experiment, of_table
-from reproduction.files import MADE_BASES_FOLDER, run_name
+from reproduction.files import BASES_FOLDER, MADE_BASES_FOLDER, run_name
 from reproduction.runner.sources import code_digest, hash_of, notebook_imports
 from reproduction.settings import experiments_of, read_profile, settings_for
 
@@ -26,6 +26,7 @@ class Step:
     after       steps to wait for, whether they succeed or not
     reads       files under results/<profile>/ that it is made from (patterns)
     outputs     files under results/<profile>/ that it makes; a pattern with * may match none
+    models      folders under reproduction/bases/ that it reads
     weights     file under work/<profile>/ that it makes, beside its checkpoints; not committed
     minutes     what it should take, until it has been measured
     kind        "reading" what others have made (all that --tables does), "data", "training", "measuring" (done alone)
@@ -38,6 +39,7 @@ class Step:
     after: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     weights: str = ""
     minutes: float = 0.3
     kind: str = "reading"
@@ -51,7 +53,7 @@ class Step:
 def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     """Every step of the named profile, those that others need first."""
     source = {"data": data} if data else {}
-    steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"},
+    steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"}, models=("any-nretm",),
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
     covered = experiments_of(name)
     trained = [experiment for experiment in covered if not experiment.shipped]
@@ -92,8 +94,9 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
         steps += [
             reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
             reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
-            reading("explorer", "13_state_explorer.ipynb", _named("r1-nretm")),
         ]
+    if read_profile(name)["all"]["data"] == "builtin":  # the shipped models write built-in stories
+        steps += _shipped(name, [step.name for step in steps if step.kind == "training"])
     steps.append(Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
                       reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
     steps.append(Step("enforcement", "16_enforcement.ipynb", {"profile": name}, reads=("enforcement-test.json",),
@@ -110,6 +113,20 @@ def _bases(profile: str, source: dict) -> Step:
     if made := [model for model in read_profile(profile)["models"].values() if model.startswith("mini-")]:
         return replace(step, weights=f"../{MADE_BASES_FOLDER.name}/{made[0]}/base.json", minutes=BASE_MINUTES)
     return step
+
+
+def _shipped(name: str, trainings: list[str]) -> list[Step]:
+    """What the models that come with the repository show: nothing is trained."""
+    models, few = ("any-t5", "any-nretm"), name == "smoke"
+    runs = tuple(f"runs/{model}-seed0.json*" for model in models)
+    return [
+        Step("playground", "13_playground.ipynb", {"profile": name, "rules_of_each_kind": 1 if few else 6},
+             outputs=("playground.html",), models=models, minutes=0.7, kind="data"),
+        Step("any", "16_any_rule.ipynb", {"profile": name, "size": 6 if few else 250}, after=tuple(trainings),
+             reads=tuple(f"runs/{one.name}-seed*.json" for one in of_table("table1")),
+             outputs=(*runs, "tables/any.csv", "tables/any.md", "figures/any.*"), models=models, minutes=2,
+             kind="data"),
+    ]
 
 
 def _named(*names: str) -> list[Experiment]:
@@ -183,7 +200,10 @@ def code_fingerprint(step: Step, notebooks: Path) -> str:
     else:
         code = [source for kind, source in _cells(notebooks / step.notebook) if kind == "code"]
         made_by = code_digest(notebook_imports(code))
-    return hash_of(json.dumps([step.parameters, made_by], sort_keys=True).encode())
+    models = {f"{model}/{path.name}": digest(path) for model in step.models
+              for path in matching(BASES_FOLDER / model, ("*",))}
+    made_by = [step.parameters, made_by, models] if models else [step.parameters, made_by]
+    return hash_of(json.dumps(made_by, sort_keys=True).encode())
 
 
 def _cells(notebook: Path) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The notebooks in JupyterLab as people use them: open, run all cells, move the slider (Chromium, headless)."""
+"""The notebooks in JupyterLab as people use them: open, run all cells, type rules (Chromium, headless)."""
 
 import contextlib
 import json
@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+import nretm
+
 ROOT = Path(__file__).resolve().parents[2]
-EXPLORER = "13_state_explorer.ipynb"
+PLAYGROUND = "13_playground.ipynb"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 pytestmark = [pytest.mark.slow,
@@ -118,31 +120,77 @@ def test_quickstart(browser, lab, folder):
     page.close()
 
 
-def test_explorer_slider_changes_the_picture(browser, lab, folder):
-    notebook = folder / "notebooks" / EXPLORER
-    notebook.write_text(notebook.read_text().replace('profile = \\"demo\\"', 'profile = \\"smoke\\"'))
-    page, codes = run_all_cells(browser, lab(EXPLORER), notebook)
+@pytest.fixture(scope="module")
+def playground(browser, lab, folder):
+    """The playground in JupyterLab after all of its cells have run."""
+    notebook = folder / "notebooks" / PLAYGROUND
+    changed = notebook.read_text().replace("rules_of_each_kind = 6", "rules_of_each_kind = 1")
+    notebook.write_text(changed.replace('profile = \\"demo\\"', 'profile = \\"smoke\\"'))
+    page, codes = run_all_cells(browser, lab(PLAYGROUND), notebook)
     assert_all_ran(codes)
-    handle = page.locator(".widget-slider .noUi-handle")
-    handle.scroll_into_view_if_needed()
-    step, before = page.locator(".widget-slider .widget-readout").inner_text(), settled_pictures(page)
-    handle.click()
-    for _ in range(3):
-        page.keyboard.press("ArrowLeft")
-    after = settled_pictures(page, other_than=before)
-    assert int(page.locator(".widget-slider .widget-readout").inner_text()) == int(step) - 3
-    assert before and after and before != after
+    yield page
     page.close()
 
 
-def settled_pictures(page, other_than=(), seconds: float = 60) -> list[str]:
-    """The pictures of the slider's cell, once two looks a second apart see the same."""
-    end, seen = time.monotonic() + seconds, None
-    while time.monotonic() < end:
-        now = page.evaluate("""() => [...document.querySelector('.widget-slider').closest('.jp-Cell-outputWrapper')
-                                     .querySelectorAll('img')].map(image => image.src)""")
-        if now and now == seen and now != other_than:
-            break
-        seen = now
-        page.wait_for_timeout(1000)
-    return now
+def type_rule(page, rule: str) -> None:
+    """Type a rule, press the button, wait until the kernel has answered."""
+    page.locator(".nretm-playground input[type=text]").fill(rule)
+    page.get_by_role("button", name="Write").click()
+    page.locator(".jp-NotebookPanel-toolbar [data-status=idle]").wait_for()
+    page.wait_for_timeout(500)
+
+
+def test_playground_writes_a_story_that_obeys_the_typed_rule(playground):
+    obeyed_alone = "InSen(planted seeds, 2) & Len(2, 8)"
+    obeyed_by_force = "InSen(kate, 1) & Len(5, 12) & not Copy(cows)"
+    for rule in (obeyed_alone, obeyed_by_force):
+        if rule == obeyed_by_force:
+            playground.get_by_role("checkbox", name="enforce").check()
+        type_rule(playground, rule)
+        playground.locator(".nretm-playground", has_text=rule.rpartition(" & ")[2]).wait_for()
+        assert playground.locator(".nretm-playground .nretm-error").count() == 0
+        written = playground.locator(".nretm-playground .nretm-prefix").inner_text()
+        assert nretm.check(rule, " ".join(written.split()).removesuffix(" end")).satisfied
+        assert "✓ obeys the rule" in playground.locator(".nretm-playground .nretm-card").first.inner_text()
+    playground.get_by_role("checkbox", name="enforce").uncheck()
+
+
+def test_playground_answers_nonsense_with_a_sentence(playground):
+    for typed, said in (("InSen(seeds, 2) & Lem(2, 7)", "did you mean Len?"), ("Copy(dragon)", "'dragon'")):
+        type_rule(playground, typed)
+        shown = playground.locator(".nretm-playground .nretm-error")
+        shown.filter(has_text=said).wait_for()
+        assert "Traceback" not in playground.locator(".nretm-playground").inner_text()
+    type_rule(playground, "Copy(seeds) & Lem(2, 7)")
+    lines = playground.locator(".nretm-error").inner_text().splitlines()
+    assert lines[-1].index("^") == lines[-2].index("Lem")
+
+
+def test_playground_slider_changes_the_picture_and_goes_by_keyboard(playground):
+    type_rule(playground, "InSen(planted seeds, 2) & Len(3, 7)")
+    box = playground.locator(".nretm-playground")
+    look = "() => ['.nretm-next', '.cursor', '.nretm-bars'].map(part => document.querySelector(" \
+           "'.nretm-playground ' + part).outerHTML)"
+    before = playground.evaluate(look)
+    handle = box.locator(".noUi-handle")
+    handle.click()
+    side = "ArrowLeft" if float(handle.get_attribute("aria-valuenow")) > 3 else "ArrowRight"
+    for _ in range(3):
+        playground.keyboard.press(side)
+    playground.wait_for_function(f"before => ({look})().every((part, i) => part != before[i])", arg=before)
+
+
+def test_page_without_a_kernel(browser, folder):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    errors = []
+    page.on("pageerror", errors.append)
+    page.goto((folder / "results" / "smoke" / "playground.html").as_uri())
+    look = "() => ['step', 'text', 'bars', 'matrix'].map(part => document.getElementById(part).innerHTML)"
+    first = page.evaluate(look)
+    page.select_option("#rules", "3")
+    second = page.evaluate(look)
+    page.locator("#slider").fill("2")
+    third = page.evaluate(look)
+    assert all(len(set(seen)) == 3 for seen in zip(first, second, third, strict=True)) and not errors
+    assert page.evaluate("document.documentElement.scrollWidth <= 1280")  # nothing to scroll sideways
+    page.close()

@@ -45,19 +45,3 @@ def test_second_phrases_are_those_of_their_sentence():
         for example in probes._second_in(test, place):
             first, second = example.rule.literals
             assert first.k == 1 and second.k == place and nretm.check(example.rule, example.target)
-
-
-def test_next_words_are_the_likeliest_of_either_reading(trained):
-    experiment = experiment_named("r1-nretm")
-    row = probes.next_words(*trained, experiment, settings(experiment))[0]
-    assert len(row["steps"]) == len(trained[1](text_target=row["output"]).input_ids)
-    for step in row["steps"]:
-        tracked = [p for _, p, _ in step]
-        assert probes.LIKELIEST <= len(step) <= 2 * probes.LIKELIEST and tracked == sorted(tracked)
-    assert any(p != q for step in row["steps"] for _, p, q in step)
-
-
-def test_no_words_are_kept_of_a_model_of_others_texts(trained):
-    experiment = experiment_named("r1-nretm")
-    of_a_folder = settings_for("mini", experiment, data="stories")
-    assert probes.next_words(*trained, experiment, of_a_folder) is None
