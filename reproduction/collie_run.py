@@ -38,6 +38,7 @@ MODES = ("plain", "best-of-20", "enforced")
 ROOM = {"w": 12, "s": 30, "p": 120}  # new tokens for a word, a sentence, and a paragraph or passage, at least
 TRIALS, TEMPERATURE, TOP_P = 20, 0.7, 0.95  # of best-of-20
 REPEATED = 4  # no sequence of so many tokens is written twice: small models go round in circles
+BONUS = 4.0  # for the beginning of a needed phrase, as room becomes short
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
 LONGEST = 1500  # tokens; an instance that needs more is left out, with a line that says so
 
@@ -132,12 +133,13 @@ def _write_group(writer: Writer, group: list[Instance], mode: str) -> list[dict]
         return []
     prompts, room = [_prompt(instance, mode) for instance in possible], max(rooms)
     if mode == "best-of-20":
-        texts = [writer.write(prompts, None, room, do_sample=True, temperature=TEMPERATURE, top_p=TOP_P)
-                 for _ in range(TRIALS)]
-        texts = [list(trials) for trials in zip(*texts, strict=True)]
+        drawn = writer.write(prompts, None, room, do_sample=True, temperature=TEMPERATURE, top_p=TOP_P,
+                             num_return_sequences=TRIALS)
+        texts = [drawn[i:i + TRIALS] for i in range(0, len(drawn), TRIALS)]
     else:
         rules = [asked_of(instance) for instance in possible] if mode == "enforced" else None
-        texts = [[text] for text in writer.write(prompts, rules, room)]
+        options = {"bonus": BONUS} if rules else {}
+        texts = [[text] for text in writer.write(prompts, rules, room, **options)]
     rows = []
     for instance, trials in zip(possible, texts, strict=True):
         obeys = [bool(nretm.check(rule_of(instance), text, policy=WRITING)) for text in trials]
@@ -146,6 +148,21 @@ def _write_group(writer: Writer, group: list[Instance], mode: str) -> list[dict]
                      "perplexity": writer.perplexity(best)}
                     | ({"trials": trials} if mode == "best-of-20" else {}))
     return rows
+
+
+def by_structure(folder: str | Path) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """Mode -> structure -> percent satisfied by our checker, and the geometric mean of the perplexities."""
+    found = {}
+    for mode in MODES:
+        path, rows = Path(folder, f"{mode}.jsonl"), {}
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            row = json.loads(line)
+            rows.setdefault(row["kind"], []).append((row["satisfied"], row["perplexity"]))
+        for kind, pairs in rows.items():
+            logs = [math.log(perplexity) for _, perplexity in pairs if perplexity]
+            found.setdefault(mode, {})[kind] = (100 * sum(satisfied for satisfied, _ in pairs) / len(pairs),
+                                                math.exp(sum(logs) / len(logs)) if logs else None)
+    return found
 
 
 def _prompt(instance: Instance, mode: str) -> str:
