@@ -332,7 +332,11 @@ class Run:
             self.line.say(f"  logs and unfinished notebooks: {os.path.relpath(self.folders.work)}")
         from reproduction.report.changes import compare  # needs packages, which this module does not
 
-        for line in compare(self.folders.results, self.folders.root):
+        try:
+            lines = compare(self.folders.results, self.folders.root)
+        except ValueError as problem:  # a damaged run file is named; what the run came to stays said
+            lines = [str(problem)]
+        for line in lines:
             self.line.say(line)
         return 1 if self.reasons else 0
 

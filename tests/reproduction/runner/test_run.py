@@ -146,7 +146,7 @@ def test_stopped_or_killed_it_leaves_nothing_running_and_goes_on(folders, number
     said = first.communicate(timeout=30)[0]
     if number != signal.SIGKILL:
         assert first.returncode == 130
-        assert "Interrupted: ending slow" in said and "run the same again to go on" in said
+        assert "Interrupted: ending slow" in said and "run the same again to continue" in said
     _soon(lambda: not psutil.pid_exists(int(kernel)) or psutil.Process(int(kernel)).status() == "zombie")
     assert not (folders.results / "x").exists()
 
