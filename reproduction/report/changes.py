@@ -59,5 +59,6 @@ def described(before: dict[str, list[dict]], after: dict[str, list[dict]]) -> li
 
 
 def compare(results: Path, root: Path = ROOT) -> list[str]:
-    """The comparison of a profile's run files with the committed ones."""
-    return described(committed_runs(results, root), read_runs(results))
+    """The comparison of a profile's run files with the committed ones, if there are any."""
+    before = committed_runs(results, root)
+    return described(before, read_runs(results)) if before else []
