@@ -20,9 +20,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 import nretm
-from nretm.tracking.automaton import automaton_for
-from nretm.tracking.growing_text import reader_for
-from nretm.tracking.witness import witnesses_for
+from nretm.tracking import automaton_for, reader_for, witnesses_for
 from reproduction.collie import (
     STRUCTURES,
     WRITING,
