@@ -83,8 +83,9 @@ def plot(results: str | Path):
         values = [one.value for one in points.values()]
         errors = [[max(one.value - one.low, 0) for one in points.values()],
                   [max(one.high - one.value, 0) for one in points.values()]]
+        after = "".join(f" ({run['steps']:,} steps)" for run in runs.get(f"any-{model}", [])[:1])
         axes.errorbar(list(points), values, errors, color=color, marker="o", markersize=4, capsize=2,
-                      label=f"{title}, one model for any rule")
+                      label=f"{title}, one model for any rule{after}")
         own = {kind: figure(runs.get(f"{kind}-{model}", []), "CSR") for kind in STORY_RULES}
         own = {LITERALS[kind]: one.value for kind, one in own.items() if not isinstance(one, Missing)}
         axes.plot(list(own), list(own.values()), "D", color=color, fillstyle="none",
@@ -93,7 +94,7 @@ def plot(results: str | Path):
     axes.text(10.4, 101, "longer than in training", ha="right", va="top", fontsize=8)
     axes.set(xlabel="literals of the rule", ylabel="CSR", ylim=(0, 102), xlim=(0.5, 10.5), xticks=range(1, 11))
     axes.grid(axis="y", alpha=0.3)
-    axes.legend(fontsize=8, loc="lower left")
+    axes.legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.94))
     plt.close(figure_)
     return figure_
 
@@ -129,6 +130,9 @@ def findings(frame: pandas.DataFrame) -> list[str]:
                  + (". ✓ None is more than 5 points below." if not less else f". ✗ More than 5 points below: "
                     f"{', '.join(less)}."))
     wins = [ROWS[kind] for kind in ROWS if values[kind, "NRETM"] > values[kind, "T5"]]
-    found.append(f"NRETM is ahead of T5 on {len(wins)} of {len(ROWS)} kinds of rules; on rules of seven to ten "
+    steps = {line.model: line.steps for line in cells.values()}
+    after = "" if len(set(steps.values())) == 1 else " (" + ", ".join(
+        f"{model} after {number:,.0f} steps" for model, number in steps.items()) + ")"
+    found.append(f"NRETM is ahead of T5{after} on {len(wins)} of {len(ROWS)} kinds of rules; on rules of seven to ten "
                  f"literals {values[any_rules.LONG, 'NRETM']:.1f} against {values[any_rules.LONG, 'T5']:.1f}.")
     return found
