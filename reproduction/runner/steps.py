@@ -102,7 +102,7 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     steps.append(Step("enforcement", "16_enforcement.ipynb", {"profile": name}, reads=("enforcement-test.json",),
                       outputs=("figures/enforcement.*",)))
     before = tuple(step.name for step in steps if step.kind != "training")
-    steps.append(Step("collie", "16_collie.ipynb", {"per_structure": 1 if name == "smoke" else 3}, minutes=1.5))
+    steps.append(Step("collie", "17_collie.ipynb", {"per_structure": 1 if name == "smoke" else 3}, minutes=1.5))
     steps.append(Step("report", "15_report.ipynb", {"profile": name}, after=before,
                       reads=("runs/*.json", "figures/*.png", "tables/cases_*"), outputs=("report.html", "claims.md")))
     return steps
