@@ -136,8 +136,9 @@ def main() -> None:
     for name in given.studies:
         rows = study(name, given.split, given.size, given.root, given.bonus)
         record["rows"] = [row for row in record["rows"] if row["rule"] != name] + rows
-        record |= {"split": given.split, "profile": "demo", "seed": 0,
-                   "command": f"python -m reproduction enforcement --split {given.split}"} | run_files.surroundings()
+        command = f"python -m reproduction enforcement {' '.join(given.studies)} --split {given.split}"
+        command += f" --size {given.size}" * bool(given.size)
+        record |= {"split": given.split, "profile": "demo", "seed": 0, "command": command} | run_files.surroundings()
         write_whole(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     print(f"written: {path}")
 
