@@ -91,3 +91,24 @@ def test_instances_in_files(tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(ValueError, match="line 1 is not an instance with id, kind, targets and prompt"):
         read_instances(tmp_path / "bad.jsonl")
+
+
+@pytest.mark.slow
+def test_the_command_obeys_and_continues_where_it_was_stopped(tmp_path, monkeypatch, capsys):
+    import sys
+    from pathlib import Path
+
+    from reproduction.collie_run import by_structure, main
+
+    base = Path(__file__).parents[2] / "reproduction/bases/t5-base"
+    write_instances([i for i in INSTANCES if i.kind in ("c08", "c10", "c14")], tmp_path / "x.jsonl")
+    command = ["collie", "--model", str(base), "--instances", str(tmp_path / "x.jsonl"), "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", [*command, "--per-structure", "1"])
+    main()
+    assert "builtin_c14-0 is left out" in capsys.readouterr().err  # its tokens have no line break
+    first = (tmp_path / "enforced.jsonl").read_text()
+    monkeypatch.setattr(sys, "argv", [*command, "--kinds", "c08,c10"])
+    main()
+    assert (tmp_path / "enforced.jsonl").read_text().startswith(first)
+    percents = {kind: percent for kind, (percent, _) in by_structure(tmp_path)["enforced"].items()}
+    assert percents == {"c08": 100, "c10": 100}
