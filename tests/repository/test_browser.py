@@ -134,10 +134,12 @@ def playground(browser, lab, folder):
 
 def type_rule(page, rule: str) -> None:
     """Type a rule, press the button, wait until the kernel has answered."""
+    idle = page.locator(".jp-NotebookPanel-toolbar [data-status=idle]")
+    idle.wait_for()  # or the answer to what came before would reset the field
     page.locator(".nretm-playground input[type=text]").fill(rule)
     page.get_by_role("button", name="Write").click()
-    page.locator(".jp-NotebookPanel-toolbar [data-status=idle]").wait_for()
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(1000)
+    idle.wait_for()
 
 
 def test_playground_writes_a_story_that_obeys_the_typed_rule(playground):
@@ -153,6 +155,7 @@ def test_playground_writes_a_story_that_obeys_the_typed_rule(playground):
         assert nretm.check(rule, " ".join(written.split()).removesuffix(" end")).satisfied
         assert "✓ obeys the rule" in playground.locator(".nretm-playground .nretm-card").first.inner_text()
     playground.get_by_role("checkbox", name="enforce").uncheck()
+    playground.wait_for_timeout(1000)
 
 
 def test_playground_answers_nonsense_with_a_sentence(playground):
@@ -183,7 +186,7 @@ def test_playground_slider_changes_the_picture_and_goes_by_keyboard(playground):
 def test_page_without_a_kernel(browser, folder):
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     errors = []
-    page.on("pageerror", errors.append)
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto((folder / "results" / "smoke" / "playground.html").as_uri())
     look = "() => ['step', 'text', 'bars', 'matrix'].map(part => document.getElementById(part).innerHTML)"
     first = page.evaluate(look)
