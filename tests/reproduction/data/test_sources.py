@@ -96,7 +96,7 @@ def test_iwslt_sides_that_do_not_fit(tmp_path):
     iwslt(tmp_path)
     path = tmp_path / "IWSLT15.TED.dev2010.zh-en.en.xml"
     path.write_text(path.read_text().replace('<seg id="2"> C. </seg>\n', "", 1))
-    with pytest.raises(DataError, match="2 Chinese sentences but 1 English ones.*fetch it anew"):
+    with pytest.raises(DataError, match="2 Chinese sentences but 1 English ones.*fetch it again"):
         read("ted15", "dev", tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_missing_folder_and_missing_files_say_where_to_get_them(tmp_path):
 @pytest.mark.parametrize("line", ['{"sentences": ["One."]}', '{"sentences": ["a", "b", "c", "d", " "]}', "{", "[]"])
 def test_damaged_line_is_named(tmp_path, line):
     (tmp_path / "train.jsonl").write_text(json.dumps(PLAIN["rocstories"]) + "\n" + line)
-    with pytest.raises(DataError, match="train.jsonl is damaged: line 2 .*fetch it anew"):
+    with pytest.raises(DataError, match="train.jsonl is damaged: line 2 .*fetch it again"):
         read("rocstories", "train", tmp_path)
 
 
