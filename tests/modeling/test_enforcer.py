@@ -23,7 +23,6 @@ SEARCHES = {
     "sampling": {"do_sample": True},
     "all of the distribution": {"do_sample": True, "top_k": 0},
     "nucleus": {"do_sample": True, "top_k": 0, "top_p": 0.8, "temperature": 1.5},
-    "beam sampling": {"num_beams": 2, "do_sample": True},
 }
 batches = settings(thorough, max_examples=max(1, EXAMPLES // 10))  # of up to four texts each
 
@@ -149,7 +148,8 @@ def equipped_output(search=None, room=24, rules=tiny.RULES, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 4, "num_return_sequences": 3},
+@pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 2, "do_sample": True},
+                                    {"num_beams": 4, "num_return_sequences": 3},
                                     {"do_sample": True, "num_return_sequences": 3},
                                     {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.5}], ids=str)
 def test_an_equipped_model_obeys_with_and_without_cache(search):
