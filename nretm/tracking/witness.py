@@ -144,9 +144,9 @@ class Witnesses:
 
     def _found(self, root: Configuration, trail, rest: int) -> int:
         length, here, hint = self._remember(root, trail, rest), root, []
-        while len(hint) < HINT and (token := self.next_token(here)) is not None:
-            hint.append(token)
-            here = self.automaton.step(here, token)
+        while len(hint) < HINT and (known := self._known.get(here)) is not None and known.token is not None:
+            hint.append(known.token)
+            here = self.automaton.step(here, known.token)  # new, if the automaton has just forgotten the old one
         self._hints[_likeness(root)] = tuple(hint)
         return length
 

@@ -186,3 +186,13 @@ def test_what_was_found_is_used_again():
     for n in range(len(ids)):
         assert witnesses.length(after(witnesses, ids[:n]), 60) is not None
     assert searches < len(ids) / 2
+
+
+def test_an_automaton_may_forget_its_configurations_at_any_time(monkeypatch):
+    """Memory stays bounded; what is known is found again."""
+    monkeypatch.setattr("nretm.tracking.automaton.MAX_STATES", 60)
+    tok = kinds.tokenizer("byte-bpe")
+    witnesses = witnesses_of("InSen(big dog, 2) & Len(2, 9) & InSen(snow, 4) & Len(4, 12)", tok)
+    ids = tok(" A car drove on through the tree and the stones were cold", add_special_tokens=False)["input_ids"]
+    for n in range(len(ids)):
+        assert witnesses.length(after(witnesses, ids[:n]), 60) is not None
