@@ -6,12 +6,15 @@ and its last line on standard error says which cell failed and why.
 
 import json
 import os
+import re
 import sys
 import threading
 import time
 from pathlib import Path
 
 from reproduction.files import ROOT, write_whole
+
+_CELL = re.compile(r"[^\s\"]*/ipykernel_\d+/\d+\.py")  # where a warning says that a cell stands
 
 
 def main(job: dict) -> int:
@@ -60,6 +63,7 @@ def _clean(notebook: Path, root: str, data: str | None) -> None:
     for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
         if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
             text = text.replace(f"{folder}/", f"{name}/")
+    text = _CELL.sub("cell", text)
     write_whole(notebook, text + "\n")
 
 
