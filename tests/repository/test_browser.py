@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow,
 @pytest.fixture(scope="module")
 def folder(smoke, tmp_path_factory):
     """A copy of what the smoke profile made, since JupyterLab saves the notebooks that it opens."""
-    return shutil.copytree(smoke.place.root, tmp_path_factory.mktemp("lab") / "copy")
+    return shutil.copytree(smoke.folders.root, tmp_path_factory.mktemp("lab") / "copy")
 
 
 @pytest.fixture(scope="module")
