@@ -11,7 +11,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-settings.register_profile("nretm", deadline=None)
+# The same examples each time, so that a change is judged by what it changes; NRETM_EXAMPLES asks for others, and more.
+settings.register_profile("nretm", deadline=None, derandomize="NRETM_EXAMPLES" not in os.environ)
 settings.load_profile("nretm")
 
 
@@ -22,10 +23,16 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Whatever waits for the whole smoke run is slow."""
+    """A file's tests run in one process, which makes their fixtures once, as do all that wait for the smoke run.
+
+    These are slow, and come first, because they take longest.
+    """
     for item in items:
-        if "smoke" in item.fixturenames:
+        smoke = "smoke" in item.fixturenames
+        if smoke:
             item.add_marker(pytest.mark.slow)
+        item.add_marker(pytest.mark.xdist_group("smoke" if smoke else item.path.stem))
+    items.sort(key=lambda item: "smoke" not in item.fixturenames)
 
 
 ROOT = Path(__file__).resolve().parent.parent

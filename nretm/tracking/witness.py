@@ -193,8 +193,8 @@ class Witnesses:
                 least = {0: words} if words else {}
             else:  # of sentence k, without the ends of the sentences before it
                 least = {k: words - (k - sentence)} if words else {}
-            if lost[i] and word and not self.automaton.negated[i]:  # whatever becomes of a word, it remains one
-                least = {0: NEVER}
+            if lost[i] and word and settled.most is not None and not self.automaton.negated[i]:
+                least = {0: NEVER}  # whatever becomes of a word, it remains one
             parts[self.automaton.literals[i]] = now.words + (here.now.states[i][0] != 2) + FAR * lost[i], least, most
         distance, least, most = _joined(self.automaton.nnf, parts)
         return distance, dict(least), dict(most)
@@ -224,7 +224,7 @@ class Witnesses:
         """Token sequences to try from here, the most promising first."""
         if not here.tail.tail[-1:].isalnum():
             return [*self.needed(here), *self._apart, *self._anywhere]
-        said = any(lost and negated for lost, negated in zip(self._lost(here.now), self.automaton.negated, strict=True))
+        said = any(self.automaton.negated) or any(self._lost(here.now))
         return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
 
     def needed(self, here: Configuration) -> list[tuple[int, ...]]:
