@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Sets itself up (see setup_env.py) and runs the linter and the tests, one process per core; arguments go to pytest.
+# Sets itself up (see setup_env.py) and runs the linter and the tests, a process per core and
+# file; arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./setup_env.sh
 set_up reproduction test
 "$python" -m ruff check .
-exec "$python" -m pytest -q -n logical --maxprocesses 4 --dist loadgroup "$@"
+exec "$python" -m pytest -q -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder "$@"

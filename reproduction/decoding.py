@@ -28,8 +28,12 @@ def set_generation(model, tokenizer, task: Task, settings: Settings) -> None:
 
 
 @torch.no_grad()
-def generate(model, tokenizer, experiment: Experiment, settings: Settings, examples: Sequence[Example]) -> list[str]:
-    """What the model writes for the examples: by grid beam search where the experiment says so, else as it is set."""
+def generate(model, tokenizer, experiment: Experiment, settings: Settings, examples: Sequence[Example],
+             bonus: float | None = None) -> list[str]:
+    """What the model writes for the examples: enforced or by grid beam search where the experiment says so.
+
+    `bonus` is the enforcer's.
+    """
     task = TASKS[experiment.task]
     set_generation(model, tokenizer, task, settings)
     collator, outputs = nretm.Collator(model, tokenizer), []
@@ -40,7 +44,11 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
                  for name, value in collator(part).items() if name != "labels"}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuleBroken)  # they are counted
-            if experiment.decodes:
+            if experiment.enforced:
+                enforcer = nretm.Enforcer([task.judged_by(example.rule) for example in part], tokenizer, task.policy,
+                                          max_new_tokens=settings.max_new_tokens, num_beams=settings.beams, bonus=bonus)
+                tokens = model.generate(**batch, logits_processor=[enforcer])
+            elif experiment.decodes:
                 boundary = word_boundaries(tokenizer, model.config.vocab_size).to(model.device)
                 phrases = [phrase_tokens(task, example, tokenizer) for example in part]
                 tokens = grid_beam_search(model, phrases, settings.beams, boundary, **batch)

@@ -9,7 +9,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,47 +41,37 @@ class Model:
         self.model, self.tokenizer = load_trained(name, "demo", root)
 
     def plain(self, examples: Sequence[Example]) -> list[str]:
-        return generate(self.model, self.tokenizer, self.experiment, self.settings, examples)
+        return self._decoded(examples)
 
     def grid(self, examples: Sequence[Example]) -> list[str]:
-        by_grid = replace(self.experiment, decodes=self.experiment.name)
-        return generate(self.model, self.tokenizer, by_grid, self.settings, examples)
+        return self._decoded(examples, decodes=self.experiment.name)
 
     def enforced(self, examples: Sequence[Example], bonus: float | None = None) -> list[str]:
-        """As it is set, with an enforcer."""
-        def write(batch, part):
-            config = self.model.generation_config
-            enforcer = nretm.Enforcer(self._rules(part), self.tokenizer, self.task.policy, bonus=bonus,
-                                      max_new_tokens=self.settings.max_new_tokens, num_beams=config.num_beams or 1)
-            return self.model.generate(**batch, logits_processor=[enforcer])
-        return self._written(examples, write)
+        return self._decoded(examples, bonus, enforced=True)
 
+    def _decoded(self, examples: Sequence[Example], bonus: float | None = None, **changes) -> list[str]:
+        experiment = replace(self.experiment, **changes)
+        return generate(self.model, self.tokenizer, experiment, self.settings, examples, bonus)
+
+    @torch.no_grad()
     def best(self, examples: Sequence[Example]) -> list[str]:
         """The first of sixteen drawn texts that obeys; if none does, the first."""
         torch.manual_seed(0)
-
-        def write(batch, part):
-            return self.model.generate(**batch, do_sample=True, num_beams=1, top_k=0, num_return_sequences=DRAWS)
-        drawn = self._written(examples, write, DRAWS)
-        rules, found = self._rules(examples), []
-        for n, rule in enumerate(rules):
-            texts = drawn[n * DRAWS:(n + 1) * DRAWS]
-            found.append(next((t for t in texts if nretm.check(rule, t, policy=self.task.policy)), texts[0]))
-        return found
-
-    @torch.no_grad()
-    def _written(self, examples, write: Callable, copies: int = 1) -> list[str]:
         set_generation(self.model, self.tokenizer, self.task, self.settings)
-        collator, outputs, size = nretm.Collator(self.model, self.tokenizer), [], self.settings.decode_batch
+        collator, found, size = nretm.Collator(self.model, self.tokenizer), [], self.settings.decode_batch
         for at in range(0, len(examples), size):
             part = examples[at:at + size]
             batch = {name: value for name, value in collator(part).items() if name != "labels"}
-            outputs += self.tokenizer.batch_decode(write(batch, part), skip_special_tokens=True)
-        return outputs
+            tokens = self.model.generate(**batch, do_sample=True, num_beams=1, top_k=0, num_return_sequences=DRAWS)
+            drawn = self.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+            for n, rule in enumerate(self.rules(part)):
+                texts = drawn[n * DRAWS:(n + 1) * DRAWS]
+                found.append(next((t for t in texts if nretm.check(rule, t, policy=self.task.policy)), texts[0]))
+        return found
 
-    def _rules(self, examples) -> list:
-        """Of concepts any inflection counts, as in the paper's measure."""
-        return [nretm.inflected(e.rule) if self.experiment.task == "commongen" else e.rule for e in examples]
+    def rules(self, examples: Sequence[Example]) -> list[nretm.Rule]:
+        """What the texts are held against: of concepts any inflection counts, as in the paper's measure."""
+        return [self.task.judged_by(example.rule) for example in examples]
 
     @torch.no_grad()
     def perplexity(self, examples: Sequence[Example], outputs: Sequence[str]) -> float:
@@ -105,7 +95,7 @@ def study(name: str, split: str, size: int | None, root: Path, bonuses: Sequence
     for bonus in bonuses:
         ways[f"T5, enforced, bonus {bonus:g}"] = lambda part, bonus=bonus: t5.enforced(part, bonus)
         ways[f"NRETM, enforced, bonus {bonus:g}"] = lambda part, bonus=bonus: tracked.enforced(part, bonus)
-    rules, judged, rows = t5._rules(examples), t5.task.as_trained(examples), []
+    rules, judged, rows = t5.rules(examples), t5.task.as_trained(examples), []
     for way, write in ways.items():
         start = time.process_time()
         outputs = write(examples)

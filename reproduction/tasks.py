@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import nretm
 import reproduction.data
+from nretm.rules import Rule
 from nretm.text import Policy
 from reproduction import metrics
 from reproduction.data import Example, Examples
@@ -31,6 +32,7 @@ class Task:
     lower_case   its models are trained on targets in lower case
     languages    of source and target, if the model begins and ends a document with its language
     phrases      (example) -> what grid beam search must place, for a task that can be decoded by it
+    judged_by    (rule) -> what an output is held against, and made to obey where the rule is enforced
     """
 
     name: str
@@ -40,6 +42,7 @@ class Task:
     lower_case: bool = False
     languages: tuple[str, str] | None = None
     phrases: Callable[[Example], list[str]] | None = None
+    judged_by: Callable[[Rule], Rule] = lambda rule: rule
 
     @property
     def policy(self) -> Policy:
@@ -86,7 +89,7 @@ def _concepts(example: Example) -> list[str]:
 
 
 def _concept_scores(rule: str, examples: Sequence[Example], outputs: Sequence[str], source: str) -> Scores:
-    loose = [nretm.inflected(e.rule) for e in examples]
+    loose = [nretm.inflected(e.rule) for e in examples]  # in any form: the paper's coverage
     seen = seen_concepts(reproduction.data.rows("commongen", "train", source))
     return _quality([e.references for e in examples], outputs) | {
         "CSR": metrics.csr(loose, outputs),
@@ -119,6 +122,6 @@ TASKS = {task.name: task for task in (
          lambda examples, outputs: metrics.csr([e.rule for e in examples], outputs)),
     Task("commongen", _concept_scores, "CIDEr",
          lambda examples, outputs: metrics.cider([e.references for e in examples], outputs),
-         lower_case=True, phrases=_concepts),
+         lower_case=True, phrases=_concepts, judged_by=nretm.inflected),
     Task("ted15", _document_scores, "d-BLEU", _document_bleu, languages=("zh_CN", "en_XX")),
 )}

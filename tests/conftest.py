@@ -23,15 +23,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """A file's tests run in one process, which makes their fixtures once, as do all that wait for the smoke run.
-
-    These are slow, and come first, because they take longest.
-    """
+    """Whatever waits for the whole smoke run is slow, and comes first because it takes longest."""
     for item in items:
-        smoke = "smoke" in item.fixturenames
-        if smoke:
+        if "smoke" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
-        item.add_marker(pytest.mark.xdist_group("smoke" if smoke else item.path.stem))
     items.sort(key=lambda item: "smoke" not in item.fixturenames)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas
 
-from reproduction.experiments import EXPERIMENTS, STORY_RULES, Experiment, of_table
+from reproduction.experiments import EXPERIMENTS, STORY_RULES, Experiment, enforced_name, of_table
 from reproduction.files import write_whole
 from reproduction.metrics import Missing
 from reproduction.report import paper_figures
@@ -64,8 +64,8 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
     """One line per figure of a table; ours are over all seeds that were run."""
     table, runs = TABLES[name], read_runs(results)
     lines = []
-    for key, paper in table.paper.items():
-        experiment = EXPERIMENTS[key]
+    for key in _shown(table):
+        experiment, paper = EXPERIMENTS[key], table.paper.get(key, {})
         baseline = _baseline(experiment)
         for measure in table.measures:
             ours, plain = figure(runs.get(key, []), measure), mean(runs.get(baseline.name, []), measure)
@@ -83,8 +83,13 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
                "missing"]
     frame = pandas.DataFrame(lines, columns=columns)
     frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin"
-                                              for key in table.paper for run in runs.get(key, []))}
+                                              for key in _shown(table) for run in runs.get(key, []))}
     return frame
+
+
+def _shown(table: Table) -> list[str]:
+    """The paper's rows and, for what ours has besides, their models decoded with the rule enforced."""
+    return [*table.paper, *(name for key in table.paper if (name := enforced_name(key)) in EXPERIMENTS)]
 
 
 def _baseline(experiment: Experiment) -> Experiment:
@@ -99,23 +104,29 @@ def _row(experiment: Experiment) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table: a measure of the plain model and of what is compared with it; lines of `build`, or None."""
+    """One line of a table: a measure of the plain model and of what is compared with it; lines of `build`, or None.
+
+    forced  both again, with the rule enforced
+    """
 
     row: str
     measure: str
     plain: object
     other: object
+    forced: tuple[object, object]
 
 
 def lines(frame: pandas.DataFrame) -> list[Line]:
     by_key = {(line.experiment, line.measure): line for line in frame.itertuples()}
-    compared = dict.fromkeys((line.experiment, line.baseline) for line in frame.itertuples() if line.baseline)
+    compared = dict.fromkeys((line.experiment, line.baseline) for line in frame.itertuples()
+                             if line.baseline and not EXPERIMENTS[line.experiment].enforced)
     found = []
     for experiment, baseline in compared:
         for measure in TABLES[frame.attrs["table"]].measures:
             plain, other = by_key.get((baseline, measure)), by_key.get((experiment, measure))
+            forced = tuple(by_key.get((enforced_name(name), measure)) for name in (baseline, experiment))
             if plain or other:
-                found.append(Line((other or plain).row, measure, plain, other))
+                found.append(Line((other or plain).row, measure, plain, other, forced))
     return found
 
 
@@ -123,11 +134,15 @@ def shown(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The table as it is read. How far ours is from the paper's is shown on real text only."""
     table = TABLES[frame.attrs["table"]]
     gap = f"{table.other} − {table.plain}"
-    rows, before = [], None
-    for line in lines(frame):
+    rows, before, found = [], None, lines(frame)
+    forced = any(any(line.forced) for line in found)
+    for line in found:
         cells = {("", table.rows): line.row if line.row != before else "", ("", "measure"): line.measure}
         cells |= {("ours", table.plain): _ours(line.plain), ("ours", table.other): _ours(line.other),
                   ("ours", gap): _signed(line.other.difference if line.other else None)}
+        if forced:
+            cells |= {("ours, enforced", name): _number(side.ours if side else None)
+                      for name, side in zip((table.plain, table.other), line.forced, strict=True)}
         paper = [None if side is None else side.paper for side in (line.plain, line.other)]
         cells |= {("paper", table.plain): _number(paper[0]), ("paper", table.other): _number(paper[1]),
                   ("paper", gap): _signed(_minus(paper[1], paper[0]))}
@@ -172,7 +187,7 @@ def markdown(frame: pandas.DataFrame) -> str:
 
 def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     """What each run of a table was made with: split, counts, model, steps, seed, versions, hardware, time, command."""
-    found = [run for key in TABLES[name].paper for run in read_runs(results).get(key, [])]
+    found = [run for key in _shown(TABLES[name]) for run in read_runs(results).get(key, [])]
     return pandas.DataFrame([{
         "experiment": run["experiment"], "seed": run["seed"], "split": run["split"],
         "data": _source_and_sizes(run["data"]), "model": run["settings"]["model"], "steps": run["steps"],
