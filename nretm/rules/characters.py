@@ -39,7 +39,7 @@ class Chars(Counted):
     def need(self, tally, at, wanted=True):
         need = super().need(tally, at, wanted)
         if not wanted or need is LOST:
-            return need
+            return need if need is LOST else Need(min(need.words, 1))
         before = sentences_before(self.k, at) if isinstance(self.k, int) else 0
         return Need(before + (need.words > before), need.texts)  # a word may have any number of characters
 

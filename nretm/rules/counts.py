@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from nretm.rules.arguments import Every, Number, Range, Sentence, bounds, enough, to_go
@@ -68,9 +69,8 @@ class Counted(Placed):
         return self.passed(at) or not tally.good or tally.count > bounds(self.n)[1]
 
     def need(self, tally, at, wanted=True):
-        fits = not to_go(self.n, tally.count)
         if not wanted:
-            return Need(int(self._begun(at) and fits and tally.good))
+            return self._need_to_miss(tally, at)
         if not tally.good or tally.count > bounds(self.n)[1]:
             return LOST
         missing = max(to_go(self.n, tally.count), 0)
@@ -78,6 +78,17 @@ class Counted(Placed):
             return Need(missing + sentences_before(self.k, at))
         waits = isinstance(self.k, Every) and not at.open  # the text may end here as well
         return Need(0 if waits else missing, self.fillers(missing, tally, at))
+
+    def _need_to_miss(self, tally, at) -> Need:
+        """What brings a count out of its range: only more of what is counted does, unless other sentences follow."""
+        low, high = bounds(self.n)
+        if not (self._begun(at) and tally.good and not to_go(self.n, tally.count)):
+            return Need()
+        if isinstance(self.k, Every) and low:
+            return Need(1)  # a shorter sentence
+        if high == math.inf or (isinstance(self.k, int) and self.passed(at)):
+            return LOST
+        return Need(high + 1 - tally.count)
 
     def fillers(self, missing: int, tally: Tally, at) -> tuple[str, ...]:
         """Texts that bring the count to its end in one go."""

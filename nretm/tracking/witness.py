@@ -186,7 +186,8 @@ class Witnesses:
         lost, word = self._lost(here.now), here.tail.tail.strip().isalpha()
         for i, (now, settled) in enumerate(zip(self._needs(here.now), self._needs(here.settled), strict=True)):
             k, words, most = self.automaton.predicates[i].k, min(now.words, settled.words), {}
-            k = k if isinstance(k, int) else 0 if k is None else sentence  # 0: in all, or every sentence: this one
+            if not isinstance(k, int):  # in all or, if it is said of every sentence, in this one
+                k = 0 if k is None or self.automaton.negated[i] else sentence
             if settled.most is not None and (not k or k >= sentence):
                 most = {k: max(now.most, settled.most)}
             if k < sentence:
@@ -256,7 +257,8 @@ class Witnesses:
             spaced = [move for mark in ".!?" if (move := spell(f" {mark}"))][:1]
             self._marks = marks or spaced
             self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
-        self._endings = shortest(("s", "ed", "y"))  # if "snow" must not be said, perhaps "snows" may
+        endings = (piece.decode() for piece in spell.token_ids if piece.isalpha())
+        self._endings = shortest(("s", "ed", "y", *endings))  # if "snow" must not be said, perhaps "snows" may
         if any(type(p).need is Predicate.need for p in predicates):
             words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
         if self._exhaustive:

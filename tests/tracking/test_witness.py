@@ -57,6 +57,21 @@ def test_a_witness_obeys_and_fits(rule, text, kind, policy, room):
             assert nretm.check(rule, witnesses.automaton.reader.text(ids[:n] + rest), policy=policy)
 
 
+@pytest.mark.parametrize("rule", [
+    "StopWordCount(0)", "StopWordCount(1, 0)", "StopWordCount(every, 0)", "not StopWordCount(1, 1..)", "Count(on, 0)",
+    "not Count(on, 1..)", "not Copy(on)", "not WordAt(1, 1, on)", "WordChars(3..)", "Chars(3..)"])
+def test_a_word_that_must_not_stand_may_become_another_one(rule):
+    tok = kinds.tokenizer("byte-bpe")
+    witnesses = witnesses_of(rule, tok)
+    assert witnesses.length(after(witnesses, tok("on", add_special_tokens=False)["input_ids"]), 1) == 1
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_what_leads_out_of_a_range_is_found(kind):
+    witnesses = witnesses_of("(not Len(2)) & (not Len(8)) & (not Len(every, ..7))", kinds.tokenizer(kind))
+    assert witnesses.length(witnesses.automaton.start, 40) is not None
+
+
 LONGEST = 4
 
 few = st.sampled_from(["car", "cars", "the car", "dog", "big dog"])
@@ -88,7 +103,6 @@ def obeys(rule, text: Text) -> bool:
     return rule.holds(text)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_of_a_small_vocabulary_no_witness_is_missed(every_text):
     """A token has a witness if and only if one of all the texts that begin with it obeys."""
