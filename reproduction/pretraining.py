@@ -104,13 +104,14 @@ class Denoising(torch.utils.data.Dataset):
             place = rng.randrange(max(0, place - reach // 100), min(reach, place + reach // 100 + 1))
         body, end = self.corpora[task][place]
         sentences = split(body, self.ends)
-        if task == "rocstories" and shared.random() < 0.75 and len(sentences) < len(self.masks):
+        numbered_share, ways = WAYS[task]
+        if numbered_share and shared.random() < numbered_share and len(sentences) < len(self.masks):
             hardness = shared.random() * min(0.9, 1.6 * progress)
             hidden = numbered(sentences, self.masks, hardness, rng)
             if rng.random() < 0.5:  # as storylines are
                 hidden = [self.lower[token] for token in hidden]
         else:
-            way = infill if task == "ted15" else shared.choice((infill, fragments))
+            way = shared.choice(ways) if len(ways) > 1 else ways[0]
             hidden = way(body, self.masks[0], rng)
         return {"input_ids": hidden + end, "attention_mask": [1] * len(hidden + end), "labels": body + end}
 
@@ -142,6 +143,10 @@ def numbered(sentences: list[list[int]], masks: list[int], hardness: float, rng:
         left = [token for i, token in enumerate(sentences[k]) if i not in gone]
         found += [*(_span(sentences[k][:-1], 3, rng) if short else left), masks[k + 1]]
     return found
+
+
+# how the texts of a task are hidden: the share with numbered sentences, and the ways for the rest
+WAYS = {"rocstories": (0.75, (infill, fragments)), "commongen": (0, (infill, fragments)), "ted15": (0, (infill,))}
 
 
 def _span(tokens: list[int], longest: int, rng: random.Random) -> list[int]:

@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items):
 
 
 ROOT = Path(__file__).resolve().parent.parent
-TRAINED = ("r1-t5", "r1-nretm", "commongen-t5-base", "commongen-t5-base-grid", "ted15-mbart-pc")
+TRAINED = ("r1-t5", "r1-nretm", "r1-nretm-enforced", "commongen-t5-base", "commongen-t5-base-grid", "ted15-mbart-pc")
 
 
 @pytest.fixture(scope="session")

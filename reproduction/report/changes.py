@@ -38,8 +38,9 @@ def described(before: dict[str, list[dict]], after: dict[str, list[dict]]) -> li
     if not before:
         return []
     rows, same = [], 0
-    for experiment, measure in dict.fromkeys((experiment, measure) for table in tables.TABLES.values()
-                                             for experiment in table.paper for measure in table.measures):
+    figures = [(experiment, measure) for table in tables.TABLES.values() for experiment in tables.experiments_in(table)
+               for measure in table.measures]
+    for experiment, measure in dict.fromkeys(figures):
         then, now = (mean(runs.get(experiment, []), measure) for runs in (before, after))
         if isinstance(then, Missing) or isinstance(now, Missing):
             continue

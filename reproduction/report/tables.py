@@ -23,6 +23,7 @@ from reproduction.report import paper_figures
 from reproduction.report.run_files import figure, mean, read_runs
 
 BLUE, ORANGE = "#0072b2", "#d55e00"  # the plain model, and what is compared with it
+GREEN = "#009e73"  # that, with the rule enforced
 INTERVALS = ("Brackets hold 95 % bootstrap intervals over the test examples, and over seeds where several were run. "
              "An empty cell was not run or could not be measured.")
 NOT_COMPARABLE = "The text is built in, so its figures compare with each other, not with the paper's."
@@ -60,11 +61,16 @@ TABLES = {
 }
 
 
+def experiments_in(table: Table) -> list[str]:
+    """The paper's rows and, for what ours has besides, their models decoded with the rule enforced."""
+    return [*table.paper, *(name for key in table.paper if (name := enforced_name(key)) in EXPERIMENTS)]
+
+
 def build(name: str, results: str | Path) -> pandas.DataFrame:
     """One line per figure of a table; ours are over all seeds that were run."""
     table, runs = TABLES[name], read_runs(results)
     lines = []
-    for key in _shown(table):
+    for key in experiments_in(table):
         experiment, paper = EXPERIMENTS[key], table.paper.get(key, {})
         baseline = _baseline(experiment)
         for measure in table.measures:
@@ -83,13 +89,8 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
                "missing"]
     frame = pandas.DataFrame(lines, columns=columns)
     frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin"
-                                              for key in _shown(table) for run in runs.get(key, []))}
+                                              for key in experiments_in(table) for run in runs.get(key, []))}
     return frame
-
-
-def _shown(table: Table) -> list[str]:
-    """The paper's rows and, for what ours has besides, their models decoded with the rule enforced."""
-    return [*table.paper, *(name for key in table.paper if (name := enforced_name(key)) in EXPERIMENTS)]
 
 
 def _baseline(experiment: Experiment) -> Experiment:
@@ -187,7 +188,7 @@ def markdown(frame: pandas.DataFrame) -> str:
 
 def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     """What each run of a table was made with: split, counts, model, steps, seed, versions, hardware, time, command."""
-    found = [run for key in _shown(TABLES[name]) for run in read_runs(results).get(key, [])]
+    found = [run for key in experiments_in(TABLES[name]) for run in read_runs(results).get(key, [])]
     return pandas.DataFrame([{
         "experiment": run["experiment"], "seed": run["seed"], "split": run["split"],
         "data": _source_and_sizes(run["data"]), "model": run["settings"]["model"], "steps": run["steps"],
@@ -226,7 +227,10 @@ def plot(frame: pandas.DataFrame):
     handles = [plt.Line2D([], [], color=color, marker="o", linestyle="", label=f"{name}, {whose}",
                           fillstyle="full" if whose == "ours" else "none")
                for whose in ("ours", "paper") for name, color in ((table.plain, BLUE), (table.other, ORANGE))]
-    figure_.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9, frameon=False)
+    if any(line.forced[1] for line in found):
+        handles.insert(2, plt.Line2D([], [], color=GREEN, marker="D", linestyle="", markersize=5,
+                                     label=f"{table.other}, ours, enforced"))
+    figure_.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=9, frameon=False)
     plt.close(figure_)
     return figure_
 
@@ -242,7 +246,10 @@ def _dumbbell(axes, height: float, line: Line) -> float:
                 axes.plot([side.low, side.high], [y, y], color=color, linewidth=1, alpha=0.8, zorder=2)
             axes.plot(value, y, "o", color=color, fillstyle="full" if key == "ours" else "none",
                       markersize=7 if key == "ours" else 5, zorder=3)
-    return max(pandas.Series([value for side, _ in sides for value in (side.ours, side.high, side.paper)]).max(), 0)
+    if line.forced[1]:
+        axes.plot(line.forced[1].ours, height - 0.12, "D", color=GREEN, markersize=5, zorder=4)
+    values = [value for side, _ in sides for value in (side.ours, side.high, side.paper)]
+    return max(pandas.Series([*values, line.forced[1].ours if line.forced[1] else 0]).max(), 0)
 
 
 def _label(line: Line, table: Table) -> str:

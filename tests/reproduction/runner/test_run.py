@@ -261,7 +261,8 @@ def test_an_executed_copy_is_for_readers():
 def test_only_takes_what_it_needs():
     every = all_steps("demo", seeds=2)
     names = [found.name for found in choose(every, ["table4"], tables=False)]
-    assert names == [f"zeroshot-{model}-seed{seed}" for model in ("t5", "nretm") for seed in (0, 1)] + ["table4"]
+    assert names == [f"zeroshot-{model}{way}-seed{seed}" for way in ("", "-enforced") for model in ("t5", "nretm")
+                     for seed in (0, 1)] + ["table4"]
     grid = [found.name for found in choose(every, ["commongen-t5-base-grid"], tables=False)]
     assert grid == [f"commongen-t5-base{kind}-seed{seed}" for kind in ("", "-grid") for seed in (0, 1)]
     assert [found.name for found in choose(every, ["table4"], tables=True)] == ["table4"]
@@ -291,9 +292,11 @@ def test_wrong_arguments_get_a_sentence(capsys):
 def test_list_and_dry_run(capsys):
     assert runner.main(["--list"]) == 0
     listed = capsys.readouterr().out
-    assert "r1-nretm-seed0" in listed and "needs zeroshot-t5-seed0, zeroshot-nretm-seed0" in listed
+    assert "r1-nretm-seed0" in listed
+    assert "needs zeroshot-t5-seed0, zeroshot-nretm-seed0, zeroshot-t5-enforced-seed0" in listed
     assert runner.main(["--dry-run", "--only", "table4", "--force", "--seeds", "3"]) == 0
-    assert re.search(r"7 of 7 steps would be run, 0 are up to date; about .* min, 2 at a time", capsys.readouterr().out)
+    assert re.search(r"13 of 13 steps would be run, 0 are up to date; about .* min, 2 at a time",
+                     capsys.readouterr().out)
 
 
 def test_mini_makes_its_base_first_and_has_no_talks():
