@@ -26,6 +26,8 @@ BLUE, ORANGE = "#0072b2", "#d55e00"  # the plain model, and what is compared wit
 GREEN = "#009e73"  # that, with the rule enforced
 INTERVALS = ("Brackets hold 95 % bootstrap intervals over the test examples, and over seeds where several were run. "
              "An empty cell was not run or could not be measured.")
+ENFORCED = ("Enforced: the same model, decoded so that it cannot break its rule (docs/enforcement.md); any inflection "
+            "of a concept will do.")
 NOT_COMPARABLE = "The text is built in, so its figures compare with each other, not with the paper's."
 
 
@@ -159,7 +161,8 @@ def shown(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def legend(frame: pandas.DataFrame) -> list[str]:
     """What a reader has to know of a table, in sentences."""
-    return [INTERVALS, *([] if frame.attrs["real"] else [NOT_COMPARABLE]), *notes(frame)]
+    enforced = [ENFORCED] if any(any(line.forced) for line in lines(frame)) else []
+    return [INTERVALS, *enforced, *([] if frame.attrs["real"] else [NOT_COMPARABLE]), *notes(frame)]
 
 
 def notes(frame: pandas.DataFrame) -> list[str]:
