@@ -63,8 +63,12 @@ def _clean(notebook: Path, root: str, data: str | None) -> None:
     for folder, name in ((root, "."), (str(ROOT), "."), (sys.prefix, "python"), (str(Path.home()), "~")):
         if folder not in ("/", "/usr", "/usr/local"):  # those are nobody's own
             text = text.replace(f"{folder}/", f"{name}/")
-    text = _CELL.sub("cell", text)
-    write_whole(notebook, text + "\n")
+    write_whole(notebook, "".join(f"{_without_cells(line)}\n" for line in text.split("\n")))
+
+
+def _without_cells(line: str) -> str:
+    """A picture is a line of a hundred thousand letters, which the pattern must not crawl over; none has this in it."""
+    return _CELL.sub("cell", line) if "/ipykernel_" in line else line
 
 
 def _for_readers(content: dict) -> dict:
