@@ -1,15 +1,16 @@
 """Rules of any shape: true of their stories, and what is kept out of training is out."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 import nretm
 import reproduction.data
-from nretm import And, Copy, InSen, Len, Not, Or, Order, StopWordCount
+from nretm import And, Copy, Every, InSen, Len, Not, Or, Order, Range, StopWordCount
 from nretm.rules import predicate_of
-from reproduction.data import any_rules
+from reproduction.data import any_rules, builtin_stories
 from reproduction.data.any_rules import KINDS, LONG, LONG_LITERALS, MOST_LITERALS, UNSEEN
 
 ROWS = reproduction.data.rows("rocstories", "train", size=300)
@@ -38,9 +39,8 @@ def shape(rule):
     found = {"any-order-lengths": Order in kinds and bool(kinds & {Len, StopWordCount}),
              "any-two-negations": sum(isinstance(part, Not) and is_literal(part) for part in parts) > 1,
              "any-three-ways": any(len(way.parts) > 2 for way in ways) and not nested,
-             "any-nested": nested, "any-new-predicates": bool(kinds & {nretm.Count, nretm.Sentences}) or any(
-                 not isinstance(getattr(literal, "k", None), int | None) or not isinstance(literal.n, int)
-                 for literal in rule.literals if isinstance(literal, Len))}
+             "any-nested": nested,
+             "any-new-predicates": bool(kinds & {nretm.Chars, nretm.WordChars, nretm.EndsWith})}
     return {name for name, holds in found.items() if holds}
 
 
@@ -61,13 +61,60 @@ def test_sizes_and_shapes(kind):
         assert all(shape(rule) for rule in rules)
 
 
+def predicates(examples):
+    return [predicate_of(literal) for example in examples for literal in example.rule.literals]
+
+
 def test_the_mixture_has_every_predicate_and_every_number_of_literals():
-    rules = [example.rule for example in made("any")]
-    assert {type(predicate_of(literal)) for rule in rules for literal in rule.literals} == {
-        InSen, Copy, Order, Len, StopWordCount}
-    assert {literal.k for rule in rules for literal in rule.literals if isinstance(literal, Len)} == {
-        None, 1, 2, 3, 4, 5}
-    assert {len(rule.literals) for rule in rules} == set(range(1, MOST_LITERALS + 1))
+    found = predicates(made("any"))
+    assert {type(predicate) for predicate in found} == {
+        InSen, Copy, Order, nretm.Count, nretm.WordAt, nretm.BeginsWith, nretm.Sentences, Len, StopWordCount}
+    for kind in (Len, StopWordCount):
+        assert {str(predicate.k) for predicate in found if isinstance(predicate, kind)} == {
+            "None", "every", "1", "2", "3", "4", "5"}
+    assert {len(example.rule.literals) for example in made("any")} == set(range(1, MOST_LITERALS + 1))
+
+
+def test_ranges_are_drawn_as_the_profile_says():
+    """Of Len and StopWordCount outside of Table 1's shapes; those of every sentence are always ranges."""
+    counts = [predicate.n for kind in (*UNSEEN, LONG) for predicate in predicates(made(kind))
+              if isinstance(predicate, Len | StopWordCount) and not isinstance(predicate.k, Every)]
+    ranged = [n for n in counts if isinstance(n, Range)]
+    assert abs(len(ranged) / len(counts) - SHARES.ranges) < 0.05
+    assert {(n.low > 0, n.high is not None) for n in ranged} == {(True, True), (True, False), (False, True)}
+
+
+def test_shapes_of_table_1_are_drawn_as_the_profile_says():
+    none, all_r1 = ({**dict.fromkeys(any_rules.TEMPLATES, 0.0), "r1": share} for share in (0.0, 1.0))
+    drawn = {name: any_rules.prepare(ROWS[:60], "any", "dev", 0, replace(SHARES, templates=templates))[0]
+             for name, templates in {"none": none, "r1": all_r1}.items()}
+    shapes = {name: Counter(tuple(type(p) for p in predicates([example])) for example in examples)
+              for name, examples in drawn.items()}
+    assert shapes["r1"][InSen, InSen, Len, Len] > 55 > 10 > shapes["none"][InSen, InSen, Len, Len]
+
+
+def test_a_story_that_was_cut_is_asked_for_by_its_number_of_sentences():
+    whole = {name: " ".join(sentences) for name, sentences in ROWS}
+    cut = [example for example in made("any") if example.target != whole[example.id]]
+    assert len(cut) > 0.03 * len(made("any"))
+    for example in cut:
+        assert whole[example.id].startswith(example.target)
+        numbers = [p.n for p in predicates([example]) if isinstance(p, nretm.Sentences)]
+        assert numbers and not nretm.check(f"Sentences({numbers[0]})", whole[example.id])
+
+
+def test_what_must_not_occur_is_tempting():
+    """Most of it is of the story's own theme; of random words, a sixth would be."""
+    themes = {word: theme for theme, events in builtin_stories.THEMES.items() for event in events
+              for word in event.split() if word not in nretm.Policy().stop_words}
+    own = Counter(theme_of(example.target, themes) == theme_of(literal.rule.w, themes)
+                  for example in made("any-two-negations") for literal in example.rule.literals
+                  if isinstance(literal, Not) and isinstance(literal.rule, Copy) and theme_of(literal.rule.w, themes))
+    assert own.total() > 100 and own[True] > 0.6 * own.total()
+
+
+def theme_of(text, themes):
+    return next((themes[word] for word in nretm.rules.Text(text).words() if word in themes), None)
 
 
 def test_deterministic_by_seed():
