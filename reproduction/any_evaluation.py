@@ -21,7 +21,7 @@ from reproduction.report.any_table import csr_by_literals, csr_of
 from reproduction.settings import profile_names, settings_for
 
 KINDS = (*any_rules.TEMPLATES, *any_rules.KINDS)
-SIZE = 250  # test stories of each kind
+SIZE, ENFORCED_SIZE = 250, 50  # test stories of each kind; of those, how many are written again with the rule enforced
 
 
 def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -> Path:
@@ -32,8 +32,12 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -
     scores, rows, by_literals, provenance = {}, [], {}, None
     for kind in KINDS:
         test = reproduction.data.load(experiment.task, "test", kind, size=size, shares=settings.shares)
+        rules = [example.rule for example in test]
         outputs = generate(model, tokenizer, experiment, settings, test)
-        scores[csr_of(kind)] = metrics.csr([example.rule for example in test], outputs)
+        scores[csr_of(kind)] = metrics.csr(rules, outputs)
+        if experiment.tracked:
+            some = dataclasses.replace(experiment, enforced=True), settings, test[:ENFORCED_SIZE]
+            scores[csr_of(kind, enforced=True)] = metrics.csr(rules[:ENFORCED_SIZE], generate(model, tokenizer, *some))
         if kind == "any":
             scores["ROUGE-L any"] = metrics.rouge_l([example.references for example in test], outputs)
         for example, text in zip(test, outputs, strict=True):

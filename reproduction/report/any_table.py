@@ -20,9 +20,9 @@ ROWS = STORY_RULES | {"any": "any shape seen in training"} | any_rules.UNSEEN | 
 MODELS = {"t5": "T5", "nretm": "NRETM"}
 
 
-def csr_of(kind: str) -> str:
+def csr_of(kind: str, enforced: bool = False) -> str:
     """What a run file calls the CSR on a kind of rules."""
-    return f"CSR {kind}"
+    return f"CSR {kind}, enforced" if enforced else f"CSR {kind}"
 
 
 def csr_by_literals(number: int) -> str:
@@ -35,13 +35,15 @@ def build(results: str | Path) -> pandas.DataFrame:
     for kind, title in ROWS.items():
         for model in MODELS:
             one = figure(runs.get(f"any-{model}", []), csr_of(kind))
+            forced = figure(runs.get(f"any-{model}", []), csr_of(kind, enforced=True))
             own = figure(runs.get(f"{kind}-{model}", []), "CSR") if kind in STORY_RULES else Missing("no such model")
             steps = runs[f"any-{model}"][0]["steps"] if f"any-{model}" in runs else None
             line = {"kind": kind, "row": title, "model": MODELS[model], "steps": steps}
             line |= {} if isinstance(one, Missing) else {"any rule": one.value, "low": one.low, "high": one.high,
                                                          "n": one.n}
+            line |= {} if isinstance(forced, Missing) else {"enforced": forced.value, "n enforced": forced.n}
             lines.append(line | ({} if isinstance(own, Missing) else {"specialist": own.value}))
-    columns = ["kind", "row", "model", "any rule", "low", "high", "n", "steps", "specialist"]
+    columns = ["kind", "row", "model", "any rule", "low", "high", "n", "steps", "specialist", "enforced", "n enforced"]
     return pandas.DataFrame(lines, columns=columns)
 
 
@@ -53,7 +55,9 @@ def wide(frame: pandas.DataFrame) -> pandas.DataFrame:
         steps = part["steps"].dropna().unique()
         after = f" ({steps[0]:,.0f} steps)" if len(steps) else ""
         shown[f"{model}, one for any rule{after}"] = [_cell(line) for line in part.itertuples()]
-        shown[f"{model}, one per rule"] = ["" if pandas.isna(x) else f"{x:.1f}" for x in part["specialist"]]
+        others = {"specialist": f"{model}, one per rule", "enforced": f"{model}, one for any rule, enforced"}
+        shown |= {title: ["" if pandas.isna(x) else f"{x:.1f}" for x in part[column]]
+                  for column, title in others.items() if column == "specialist" or part[column].notna().any()}
     return pandas.DataFrame(shown, index=pandas.Index(dict.fromkeys(frame["row"]), name="CSR"))
 
 

@@ -26,6 +26,8 @@ def results(tmp_path):
     for model, factor in (("t5", 0.5), ("nretm", 1.0)):
         scores = {csr_of(kind): share(80 * factor) for kind in any_table.ROWS}
         scores |= {csr_by_literals(number): share((90 - 4 * number) * factor) for number in range(1, 11)}
+        if model == "nretm":
+            scores |= {csr_of(kind, enforced=True): share(100, 50) for kind in any_table.ROWS}
         log = [{"step": step, "dev CSR": step / 100 * factor} for step in (1000, 2000)[:1 if model == "t5" else 2]]
         write(tmp_path, f"any-{model}", scores, log=log)
         for rule in STORY_RULES:
@@ -41,6 +43,8 @@ def test_every_kind_has_a_row_and_only_the_five_rules_have_specialists(results):
     assert table.loc["R1", "NRETM, one for any rule (2,000 steps)"].startswith("80.0 [")
     assert table.loc["R1", "NRETM, one per rule"] == "83.0"
     assert table.loc["nested formulas", "T5, one per rule"] == ""
+    assert set(table["NRETM, one for any rule, enforced"]) == {"100.0"}
+    assert "T5, one for any rule, enforced" not in table
 
 
 def test_what_holds_is_said_from_the_figures(results):
