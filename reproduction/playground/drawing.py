@@ -11,7 +11,9 @@ from nretm.tracking import COLORS
 from reproduction.playground.story import Story
 
 PALETTE = ("#ffd8a8", "#b2f2bb", "#a5d8ff", "#eebefa", "#ffec99", "#99e9f2", "#ffc9c9", "#d0bfff", "#d8f5a2", "#e9ecef")
-CELL, ROW, LABEL, HEAD = 11, 20, 130, 62  # pixels of the matrix: a cell's width, a row's height, the margins
+CELL, ROW, HEAD = 11, 20, 62  # pixels of the matrix: a cell's width, a row's height, the margin for the tokens
+LONGEST_LABEL, LETTER = 28, 5.8  # of a row: how many letters, and their mean width
+WIDEST = 1.5  # how far a short matrix is enlarged
 TRACK, TRACK_HEIGHT = 1000, 40  # units of the plot of differences
 
 STYLE = f"""<style>
@@ -135,28 +137,31 @@ def _bar(probability: float) -> str:
 
 
 def matrix_svg(story: Story, step: int | None = None) -> str:
-    """The state matrix by predicate: a row for each literal, a column for each step, the current one in a frame."""
-    literals, steps = story.rule.literals, len(story.tokens) + 1
-    width, height = LABEL + steps * CELL + 2, HEAD + len(literals) * ROW + 2
+    """The state matrix by predicate: a row for each literal, a column for each step, the current one in a frame.
+
+    Steps begin at x = 0, labels stand to the left of it.
+    """
+    labels = [text if len(text) <= LONGEST_LABEL else text[:LONGEST_LABEL - 1] + "…"
+              for text in map(str, story.rule.literals)]
+    left, right = LETTER * max(map(len, labels)) + 10, (len(story.tokens) + 1) * CELL + 2
+    width, height = left + right, HEAD + len(labels) * ROW + 2
     out = []
-    for row, literal in enumerate(literals):
-        top, text = HEAD + row * ROW, str(literal)
-        shown = text if len(text) <= 21 else text[:20] + "…"
-        out.append(f'<text x="{LABEL - 6}" y="{top + 14}" text-anchor="end"><title>{escape(text)}</title>'
-                   f'{escape(shown)}</text>')
+    for row, (literal, label) in enumerate(zip(story.rule.literals, labels, strict=True)):
+        top = HEAD + row * ROW
+        out.append(f'<text x="-6" y="{top + 14}" text-anchor="end"><title>{escape(str(literal))}</title>'
+                   f'{escape(label)}</text>')
         entries = story.matrix.panels[literal][1]
         for shade, begin, end in _runs([entry.shade for entry in entries]):
-            out.append(f'<rect x="{LABEL + begin * CELL}" y="{top + 1}" width="{(end - begin) * CELL - 1}" '
+            out.append(f'<rect x="{begin * CELL}" y="{top + 1}" width="{(end - begin) * CELL - 1}" '
                        f'height="{ROW - 3}" fill="{COLORS[shade]}" stroke="#889" stroke-width=".5"/>')
     for number, token in enumerate(("", *story.tokens)):
-        x = LABEL + number * CELL + 8
+        x = number * CELL + 8
         out.append(f'<text x="{x}" y="{HEAD - 4}" transform="rotate(-90 {x} {HEAD - 4})">{escape(token.strip())}'
                    f'</text>')
-    x = LABEL + (step or 0) * CELL - 1
-    cursor = (f'<rect class="cursor" x="{x}" y="1" width="{CELL + 1}" height="{height - 2}" fill="none" stroke="#000" '
-              'stroke-width="1.6"/>')
-    return (f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" style="font:10.5px system-ui;'
-            f'max-width:100%;height:auto">{"".join(out)}{cursor}</svg>')
+    cursor = (f'<rect class="cursor" x="{(step or 0) * CELL - 1}" y="1" width="{CELL + 1}" height="{height - 2}" '
+              'fill="none" stroke="#000" stroke-width="1.6"/>')
+    return (f'<svg viewBox="{-left:.0f} 0 {width:.0f} {height}" style="font:10.5px system-ui;width:100%;'
+            f'max-width:{WIDEST * width:.0f}px;height:auto;display:block">{"".join(out)}{cursor}</svg>')
 
 
 def _runs(shades: list[str]) -> list[tuple[str, int, int]]:
@@ -190,4 +195,4 @@ def track_svg(story: Story) -> str:
 
 def at_step(svg: str, step: int) -> str:
     """The same matrix with the frame at another step."""
-    return re.sub(r'(<rect class="cursor" x=")[^"]*', rf"\g<1>{LABEL + step * CELL - 1}", svg, count=1)
+    return re.sub(r'(<rect class="cursor" x=")[^"]*', rf"\g<1>{step * CELL - 1}", svg, count=1)

@@ -67,7 +67,7 @@ def page(nretm: tuple, plain: tuple, groups: dict[str, Sequence[Rule]]) -> str:
                     for n, rule in enumerate(members)]
         options.append(f'<optgroup label="{escape(title)}">{"".join(numbered)}</optgroup>')
         stories += [entry(tell(*nretm, rule), tell(*plain, rule)) for rule in members]
-    data = {"stories": stories, "shades": COLORS, "cell": {"label": drawing.LABEL, "width": drawing.CELL}}
+    data = {"stories": stories, "shades": COLORS, "cell": drawing.CELL}
     parts = {"style": drawing.STYLE, "legend": drawing.legend_html(), "options": "".join(options),
              "parameters": f"{nretm[0].num_parameters():,}",
              "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")}
