@@ -70,12 +70,13 @@ class Configuration:
     settled  what has been read without the tail
     now      what has been read with the tail as it stands: the flags show this
     after    token -> configuration, as far as it is known
+    witness  what is known of a continuation that obeys (tracking/witness.py)
     """
 
-    __slots__ = ("tail", "settled", "now", "after")
+    __slots__ = ("tail", "settled", "now", "after", "witness")
 
     def __init__(self, tail: Tail, settled: Reading, now: Reading):
-        self.tail, self.settled, self.now, self.after = tail, settled, now, {}
+        self.tail, self.settled, self.now, self.after, self.witness = tail, settled, now, {}, None
 
 
 class Automaton:
@@ -110,8 +111,9 @@ class Automaton:
                 for i, p in enumerate(self.predicates) if getattr(type(p), name) is not getattr(Predicate, name)]
 
     def forget(self) -> None:
-        """Drop all states; those that are in use stay valid."""
-        self._take_apart()
+        """Drop all states; those that are in use keep their witnesses and where these lead."""
+        for reading in self._readings.values():
+            reading.tails.clear()
         self._readings = {}
         self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
         memories = tuple(p.start(self.reader.policy) for p in self.predicates)
@@ -119,9 +121,6 @@ class Automaton:
         self.start = self._configuration(self.reader.root, nothing)
 
     def __del__(self):
-        self._take_apart()
-
-    def _take_apart(self) -> None:
         """States refer to each other; left whole, they would have to wait for the garbage collector."""
         for reading in self._readings.values():
             for here in reading.tails.values():

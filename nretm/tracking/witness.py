@@ -48,8 +48,14 @@ class Known(NamedTuple):
     refuted: int = -1
 
 
+UNKNOWN = Known()
+
+
 class Witnesses:
-    """Finds and remembers the witnesses of one rule."""
+    """Finds the witnesses of one rule; what is known of a configuration is kept there, for as long as it is in use.
+
+    So the witness of a hypothesis is never lost, even if the automaton forgets its states in the middle of a text.
+    """
 
     def __init__(self, automaton: Automaton):
         self.automaton, self._spell = automaton, spelling_for(automaton.reader.token_bytes.tokenizer)
@@ -59,7 +65,6 @@ class Witnesses:
 
     def _forget(self) -> None:
         self._start = self.automaton.start
-        self._known: dict[Configuration, Known] = {}
         self._hints: dict[tuple, tuple[int, ...]] = {}  # what the witnesses of like configurations begin with
         self._refuted: dict[Reading, int] = {}  # no open word with this reading has a witness of so many tokens
         self._needs_of: dict[Reading, list[Need]] = {}
@@ -67,20 +72,19 @@ class Witnesses:
 
     def length(self, here: Configuration, room: int) -> int | None:
         """How many tokens a witness from here has, if one of at most `room` is found."""
-        known = self._known.get(here)
-        if known is not None:
-            if known.length is not None and known.length <= room:
-                return known.length
-            if known.refuted >= room:
-                return None
+        known = here.witness or UNKNOWN
+        if known.length is not None and known.length <= room:
+            return known.length
+        if known.refuted >= room:
+            return None
         if self.automaton.start is not self._start:  # the automaton has forgotten its configurations
             self._forget()
         trail, after = None, here
         for n, token in enumerate(self._hints.get(_likeness(here), ()), 1):
             after = self.automaton.step(after, token)
-            trail, rest = (trail, token, after), self._known.get(after)
-            if rest is not None and rest.length is not None and n + rest.length <= room:
-                return self._remember(here, trail, rest.length)
+            trail, rest = (trail, token, after), (after.witness or UNKNOWN).length
+            if rest is not None and n + rest <= room:
+                return self._remember(here, trail, rest)
         if self._exhaustive or not here.tail.tail.strip().isalpha() or self._begun(here):
             return self._search(here, room)
         if self._refuted.get(here.now, -1) >= room:  # words that read alike are as good as one another
@@ -92,12 +96,11 @@ class Witnesses:
 
     def next_token(self, here: Configuration) -> int | None:
         """The token that the witness begins with that was found from here; None if the text may end."""
-        return self._known[here].token
+        return here.witness.token
 
     def may_end(self, here: Configuration) -> bool:
         """Whether the text obeys its rule as it stands."""
-        known = self._known.get(here)
-        return (known is not None and known.length == 0) or \
+        return (here.witness or UNKNOWN).length == 0 or \
             self.automaton.verdict(self.automaton.end(here)) == "satisfied"
 
     def _search(self, root: Configuration, room: int) -> int | None:
@@ -122,12 +125,11 @@ class Witnesses:
                     steps = steps, token, after
                 if reached.get(after, room + 1) <= total:
                     continue
-                known = self._known.get(after)
-                if known is not None:
-                    if known.length is not None and total + known.length <= room:
-                        return self._found(root, steps, known.length)
-                    if known.refuted >= room - total:
-                        continue
+                known = after.witness or UNKNOWN
+                if known.length is not None and total + known.length <= room:
+                    return self._found(root, steps, known.length)
+                if known.refuted >= room - total:
+                    continue
                 if self.automaton.verdict(after) == "broken":
                     continue
                 distance, least = self.distance(after)
@@ -138,15 +140,15 @@ class Witnesses:
         if heap:  # the budget is spent: what was reached may still have a witness
             reached = {root: 0}
         for here, cost in reached.items():
-            known = self._known.get(here, Known())
-            self._known[here] = known._replace(refuted=max(known.refuted, room - cost))
+            known = here.witness or UNKNOWN
+            here.witness = known._replace(refuted=max(known.refuted, room - cost))
         return None
 
     def _found(self, root: Configuration, trail, rest: int) -> int:
         length, here, hint = self._remember(root, trail, rest), root, []
-        while len(hint) < HINT and (known := self._known.get(here)) is not None and known.token is not None:
-            hint.append(known.token)
-            here = self.automaton.step(here, known.token)  # new, if the automaton has just forgotten the old one
+        while len(hint) < HINT and (token := here.witness.token) is not None:
+            hint.append(token)
+            here = here.after[token]
         self._hints[_likeness(root)] = tuple(hint)
         return length
 
@@ -154,13 +156,13 @@ class Witnesses:
         """A witness from the root: the trail, and `rest` tokens that are known to follow it."""
         here, length = root if trail is None else trail[2], rest
         if not rest:
-            self._known[here] = Known(0)
+            here.witness = Known(0)
         while trail is not None:
             trail, token, _ = trail
             here, length = root if trail is None else trail[2], length + 1
-            known = self._known.get(here, Known())
+            known = here.witness or UNKNOWN
             if known.length is None or known.length > length:
-                self._known[here] = Known(length, token, known.refuted)
+                here.witness = Known(length, token, known.refuted)
         return length
 
     def distance(self, here: Configuration) -> tuple[int, int]:

@@ -1,6 +1,8 @@
 """Enforcement: every text that ends obeys, free texts that obey stay as they are, sampling is exact."""
 
+import itertools
 import warnings
+from collections import Counter
 from functools import cache
 
 import kinds
@@ -14,6 +16,7 @@ from strategies import EXAMPLES, SIX, predicates, rules, thorough
 
 import nretm
 from nretm import Enforcer, Len, Not
+from nretm.modeling.diverse_beams import diverse_beam_search
 from nretm.modeling.generation import HardWord
 
 PROMPTS = ["The car", "It was", "A", "One big dog and"]
@@ -23,8 +26,13 @@ SEARCHES = {
     "sampling": {"do_sample": True},
     "all of the distribution": {"do_sample": True, "top_k": 0},
     "nucleus": {"do_sample": True, "top_k": 0, "top_p": 0.8, "temperature": 1.5},
+    "beam sampling": {"num_beams": 2, "do_sample": True},
+    "diverse beam": {"num_beams": 4},
 }
-batches = settings(thorough, max_examples=max(1, EXAMPLES // 10))  # of up to four texts each
+DIVERSE = {"num_beam_groups": 2, "diversity_penalty": 1.5, "custom_generate": diverse_beam_search}
+LONG = EXAMPLES > 1000  # then batches are wide, and how many texts were generated is said (pytest -s)
+FEWEST, MOST = (12, 16) if LONG else (1, 4)  # rules in a batch
+batches = settings(thorough, max_examples=max(1, EXAMPLES // 10))
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +40,15 @@ def quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HardWord)
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def generated():
+    """How many texts have been generated, by search and kind of tokenizer."""
+    count = Counter()
+    yield count
+    if LONG and count:
+        print(f"\n{count.total():,} texts: {dict(count)}")
 
 
 @cache
@@ -52,7 +69,8 @@ def decoder_only(kind: str, seed: int = 0, name: str = "GPT2"):
 
 
 def prompts(kind: str, count: int):
-    return kinds.tokenizer(kind)(PROMPTS[:count], return_tensors="pt", padding=True, padding_side="left",
+    texts = list(itertools.islice(itertools.cycle(PROMPTS), count))
+    return kinds.tokenizer(kind)(texts, return_tensors="pt", padding=True, padding_side="left",
                                  add_special_tokens=False, return_token_type_ids=False)
 
 
@@ -67,22 +85,37 @@ def possible(rule, kind: str, room: int) -> bool:
 
 
 @pytest.mark.slow
-@batches
-@given(st.lists(rules, min_size=1, max_size=4), st.sampled_from(kinds.KINDS), st.sampled_from(sorted(SEARCHES)),
-       st.integers(0, 24), st.integers(0, 3))
-def test_every_text_that_ends_obeys(drawn, kind, search, room, seed):
-    tok, drawn = kinds.tokenizer(kind), [rule for rule in drawn if possible(rule, kind, room + 1)]
-    assume(drawn)
-    enforcer = Enforcer(drawn, tok, max_new_tokens=room + 1, **SEARCHES[search])
-    model = decoder_only(kind, seed, "Llama" if seed % 2 else "GPT2")
-    torch.manual_seed(seed)
-    ids = model.generate(**prompts(kind, len(drawn)), logits_processor=[enforcer], **enforcer.settings)
-    for rule, text, verdict, row in zip(drawn, enforcer.texts(ids), enforcer.verdicts(ids), ids, strict=True):
-        assert verdict, (str(rule), text)
-        if kind == "byte-bpe":  # as a user would decode it
-            begin = prompts(kind, len(drawn))["input_ids"].shape[1]
-            written = [i for i in row[begin:].tolist() if i < len(tok)]
-            assert nretm.check(rule, tok.decode(written, skip_special_tokens=True)), (str(rule), text)
+def test_every_text_that_ends_obeys(generated):
+    @batches
+    @given(st.lists(rules, min_size=FEWEST, max_size=MOST), st.sampled_from(kinds.KINDS),
+           st.sampled_from(sorted(SEARCHES)), st.integers(0, 24), st.integers(0, 3))
+    def obeys(drawn, kind, search, room, seed):
+        tok, drawn = kinds.tokenizer(kind), [rule for rule in drawn if possible(rule, kind, room + 1)]
+        assume(drawn)
+        enforcer, inputs = Enforcer(drawn, tok, max_new_tokens=room + 1, **SEARCHES[search]), prompts(kind, len(drawn))
+        model, more = decoder_only(kind, seed, "Llama" if seed % 2 else "GPT2"), {}
+        if search == "diverse beam":
+            more = DIVERSE
+        torch.manual_seed(seed)
+        ids = model.generate(**inputs, logits_processor=[enforcer], **enforcer.settings, **more)
+        for rule, text, verdict, row in zip(drawn, enforcer.texts(ids), enforcer.verdicts(ids), ids, strict=True):
+            assert verdict, (str(rule), text)
+            if kind == "byte-bpe":  # as a user would decode it
+                written = [i for i in row[inputs["input_ids"].shape[1]:].tolist() if i < len(tok)]
+                assert nretm.check(rule, tok.decode(written, skip_special_tokens=True)), (str(rule), text)
+        generated[search, kind] += len(drawn)
+
+    obeys()
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam sampling"])
+def test_no_witness_is_lost_if_the_automaton_forgets_its_states_in_the_middle_of_a_text(monkeypatch, search):
+    monkeypatch.setattr("nretm.tracking.automaton.MAX_STATES", 1000)
+    drawn = ["WordAt(every, 2, U.S.) & InSen(café, 2)", "InSen(big dog, 2) & Len(2, 6) & InSen(snow, 3)"]
+    enforcer = Enforcer(drawn, kinds.tokenizer("byte-bpe"), max_new_tokens=30, **SEARCHES[search])
+    torch.manual_seed(0)
+    ids = decoder_only("byte-bpe").generate(**prompts("byte-bpe", 2), logits_processor=[enforcer], **enforcer.settings)
+    assert all(enforcer.verdicts(ids))
 
 
 @pytest.mark.slow
@@ -148,8 +181,7 @@ def equipped_output(search=None, room=24, rules=tiny.RULES, **more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 2, "do_sample": True},
-                                    {"num_beams": 4, "num_return_sequences": 3},
+@pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 4, "num_return_sequences": 3},
                                     {"do_sample": True, "num_return_sequences": 3},
                                     {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.5}], ids=str)
 def test_an_equipped_model_obeys_with_and_without_cache(search):
