@@ -35,8 +35,8 @@ def compare(results: Path, plain: str, tracked: str, title: str, shown: int = 3)
     for key in better + worse:
         rule, before, after = judged[key]
         label = "Only NRETM obeys" if key in better else "Counter-example: NRETM breaks the rule"
-        asked = _text(ours[key]["source"] + ours[key]["rule"])
-        lines.append(f"<tr><th colspan='3' style='{HEAD}'><b>{label}.</b> {asked}</th></tr>")
+        expression = _text(ours[key]["source"] + ours[key]["rule"])
+        lines.append(f"<tr><th colspan='3' style='{HEAD}'><b>{label}.</b> {expression}</th></tr>")
         for name, row, verdict in ((plain, theirs[key], before), (tracked, ours[key], after)):
             whole = "✓ obeys" if verdict else "✗ breaks it"
             lines.append(f"<tr><td style='{CELL}'>{html.escape(EXPERIMENTS[name].row)}</td>"

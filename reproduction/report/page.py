@@ -31,7 +31,7 @@ def write(results: Path) -> str:
         if frame["ours"].notna().any():
             sections.append((name, tables.TABLES[name].title, _table(name, frame, results)))
     sections += [("any", "One model for any rule", _any_rule(results)),
-                 ("matrices", "State matrices", "".join(_picture(results, *one) for one in MATRICES.items())),
+                 ("matrices", "State matrices", "".join(_picture(results, *shown) for shown in MATRICES.items())),
                  ("cases", "Case study", _cases(results)), ("runs", "What was run", _runs(results))]
     sections = [section for section in sections if section[2]]
     contents = "".join(f"<li><a href='#{key}'>{html.escape(title)}</a></li>" for key, title, _ in sections)

@@ -97,8 +97,8 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
 
 def _baseline(experiment: Experiment) -> Experiment:
     """The plain model that an experiment is compared with: itself if it is one."""
-    return next(one for one in of_table(experiment.table)
-                if not one.tracked and one.base == experiment.base and one.rule in (experiment.rule, "copy"))
+    return next(other for other in of_table(experiment.table)
+                if not other.tracked and other.base == experiment.base and other.rule in (experiment.rule, "copy"))
 
 
 def _row(experiment: Experiment) -> str:

@@ -124,7 +124,7 @@ def _shipped(name: str, trainings: list[str]) -> list[Step]:
         Step("playground", "13_playground.ipynb", {"profile": name, "rules_of_each_kind": 1 if few else 6},
              outputs=("playground.html",), models=models, minutes=0.7, kind="data"),
         Step("any", "16_any_rule.ipynb", {"profile": name, "size": 6 if few else 250}, after=tuple(trainings),
-             reads=tuple(f"runs/{one.name}-seed*.json" for one in of_table("table1")),
+             reads=tuple(f"runs/{experiment.name}-seed*.json" for experiment in of_table("table1")),
              outputs=(*runs, "tables/any.csv", "tables/any.md", "figures/any.*"), models=models, minutes=2,
              kind="data"),
     ]
