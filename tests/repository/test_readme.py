@@ -63,7 +63,8 @@ def test_the_readmes_commands_need_nothing_activated(monkeypatch, capsys):
 
 
 def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) < 1000
+    words = (ROOT / "README.md").read_text(encoding="utf-8").split()
+    assert sum(any(sign.isalnum() for sign in word) for word in words) < 1000  # the bars of a table are no words
 
 
 @pytest.mark.parametrize("page", docs.PAGES)
