@@ -26,8 +26,7 @@ BLUE, ORANGE = "#0072b2", "#d55e00"  # the plain model, and what is compared wit
 GREEN = "#009e73"  # that, with the rule enforced
 INTERVALS = ("Brackets hold 95 % bootstrap intervals over the test examples, and over seeds where several were run. "
              "An empty cell was not run or could not be measured.")
-ENFORCED = ("Enforced: the same model, decoded so that it cannot break its rule (docs/enforcement.md); any inflection "
-            "of a concept will do.")
+ENFORCED = "Enforced: the same model, decoded so that it cannot break its rule (docs/enforcement.md)."
 NOT_COMPARABLE = "The text is built in, so its figures compare with each other, not with the paper's."
 
 
