@@ -30,7 +30,9 @@ def write(results: Path) -> str:
     for name, frame in frames.items():
         if frame["ours"].notna().any():
             sections.append((name, tables.TABLES[name].title, _table(name, frame, results)))
-    sections += [("any", "One model for any rule", _any_rule(results)),
+    sections += [("enforcement", "What a guarantee costs", _picture(
+                     results, "enforcement", "Rules obeyed against quality: T5 and NRETM, free and enforced")),
+                 ("any", "One model for any rule", _any_rule(results)),
                  ("matrices", "State matrices", "".join(_picture(results, *shown) for shown in MATRICES.items())),
                  ("cases", "Case study", _cases(results)), ("runs", "What was run", _runs(results))]
     sections = [section for section in sections if section[2]]
