@@ -42,7 +42,8 @@ class Counted(Placed):
         return Tally()
 
     def add(self, tally: Tally, by: int = 1) -> Tally:
-        return tally._replace(count=min(tally.count + by, enough(self.n, MOST_OVER)))
+        these, count, good, spaced = tally
+        return Tally(these, min(count + by, enough(self.n, MOST_OVER)), good, spaced)
 
     def close(self, tally: Tally) -> Tally:
         """Its sentence has ended; by how much it missed no longer matters."""

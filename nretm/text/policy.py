@@ -36,6 +36,7 @@ _CUT_IN_TWO = r"\b(?i:cannot|gimme|gonna|gotta|lemme|wanna)(?:n't|N'T|\b)"
 _PLAIN = re.compile(rf"(?!.*{_CUT_IN_TWO}){_PLAIN_WORD}(?: {_PLAIN_WORD})*[.!?]?")
 _PLAIN_PARTS = re.compile(r"[\w-]+?(?=n't|N'T)|n't|N'T|'?[\w-]+|[,.!?]")
 _tokenizer, _word_characters = NLTKWordTokenizer(), RegexpTokenizer(r"\w+")
+_ASCII_WORDS = re.compile(r"\w+")  # the same where no letter is beyond ASCII, and fast
 
 
 def fold(text: str) -> str:
@@ -84,7 +85,7 @@ def collie_key(word: str) -> str:
 
 def ifeval(sentence: str) -> list[str]:
     r"""Words as IFEval counts them: runs of word characters, `\w+`."""
-    return _word_characters.tokenize(sentence)
+    return _ASCII_WORDS.findall(sentence) if sentence.isascii() else _word_characters.tokenize(sentence)
 
 
 WORD_POLICIES = {"treebank": treebank, "collie": collie, "ifeval": ifeval}

@@ -89,9 +89,7 @@ class Automaton:
         self.reader, self.nnf, self.literals = reader, rule.nnf(), rule.literals
         self.predicates = [predicate_of(literal) for literal in self.literals]
         self.negated = [isinstance(literal, Not) for literal in self.literals]
-        self._writes = self._hooks("write")
-        self._reads = self._hooks("read")
-        self._ends = self._hooks("end")
+        self._hooks_of: dict[int, tuple[list, list, list]] = {}  # by sentence
         horizons = [p.horizon() for p in self.predicates]
         self._exact = None in horizons
         self._last, self._reach = (AFTER_LAST - 1,) * 2 if self._exact else map(max, zip(*horizons, strict=True))
@@ -105,10 +103,16 @@ class Automaton:
         self.forget()
         _automata.add(self)
 
-    def _hooks(self, name: str) -> list[tuple]:
-        """(number, sentence or None for all, method) of the predicates that have it."""
-        return [(i, p.k if p.local and isinstance(p.k, int) else None, getattr(p, name))
-                for i, p in enumerate(self.predicates) if getattr(type(p), name) is not getattr(Predicate, name)]
+    def _hooks(self, sentence: int) -> tuple[list, list, list]:
+        """(number, method) of the predicates that write, read and end in this sentence."""
+        hooks = self._hooks_of.get(sentence)
+        if hooks is None:
+            here = [(i, p) for i, p in enumerate(self.predicates)
+                    if not (p.local and isinstance(p.k, int)) or p.k == sentence]
+            hooks = self._hooks_of[sentence] = tuple(
+                [(i, getattr(p, name)) for i, p in here if getattr(type(p), name) is not getattr(Predicate, name)]
+                for name in ("write", "read", "end"))
+        return hooks
 
     def forget(self) -> None:
         """Drop all states; those that are in use keep their witnesses and where these lead."""
@@ -168,13 +172,14 @@ class Automaton:
         return here
 
     def _advance(self, at: Reading, runs: tuple[Stretch, ...]) -> Reading:
-        memories, sentence, index, opened, counts = list(at.memories), at.sentence or 1, at.index, at.open, at.counts
+        memories, sentence, index, opened, counts = at.memories, at.sentence or 1, at.index, at.open, at.counts
         for run in runs:
-            for i, k, write in self._writes if run.text else ():
-                if k is None or k == sentence:
+            writes, reads, _ = self._hooks(sentence)
+            if reads or writes:
+                memories = list(memories)
+                for i, write in writes if run.text else ():
                     memories[i] = write(memories[i], run, sentence)
-            for i, k, read in self._reads:
-                if k is None or k == sentence:
+                for i, read in reads:
                     for number, word in enumerate(run.words, index):
                         memories[i] = read(memories[i], word, sentence, number)
             index, opened = index + len(run.words), True
@@ -185,13 +190,15 @@ class Automaton:
                 memories = self._ended(memories, sentence)
                 sentence, index, opened = min(sentence + 1, self._last), 0, False
                 counts = counts and (*counts, (0, 0))
-        return self._reading(tuple(memories), sentence, sentence - 1, min(index, self._reach), opened, counts)
+        index = min(index, self._reach)
+        if memories is at.memories and (sentence, index, opened, counts) == (at.sentence, at.index, at.open, at.counts):
+            return at  # no predicate looks at this sentence
+        return self._reading(tuple(memories), sentence, sentence - 1, index, opened, counts)
 
     def _ended(self, memories, sentence: int) -> list:
         memories = list(memories)
-        for i, k, end in self._ends:
-            if k is None or k == sentence:
-                memories[i] = end(memories[i], sentence)
+        for i, end in self._hooks(sentence)[2]:
+            memories[i] = end(memories[i], sentence)
         return memories
 
     def _reading(self, *key) -> Reading:

@@ -9,7 +9,6 @@ Nodes and edges do not depend on the rule: all trackers of a tokenizer share the
 from __future__ import annotations
 
 import codecs
-import itertools
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -101,32 +100,31 @@ class TextReader:
     def _make_edge(self, node: Tail, token_id: int) -> Edge:
         if token_id == self.separator_id:
             line_end = Stretch((), 0, True)
-            runs = (*self._stretches(node.tail, node.first, final=True), line_end)
+            runs = (*self._read(node.tail, node.first), line_end)
             return Edge(self._tail("", b"", True), runs, False)
         piece = self.token_bytes[token_id]
         if not piece:
             return Edge(node, (), False, silent=True)
         more, rest = _decoded(node.rest + piece)
         text = node.tail + more
-        cut = self._settled(text)
-        settled = self._stretches(text[:cut], node.first, final=False, after=text[cut:])
+        chunks = _CHUNKS.findall(text)
+        count = self._settled(chunks)
+        settled = self._stretches(chunks, count, node.first, final=False)
         first = settled[-1].ends if settled else node.first
-        return Edge(self._tail(text[cut:], rest, first), settled, settled == node.open)
+        return Edge(self._tail(text[sum(map(len, chunks[:count])):], rest, first), settled, settled == node.open)
 
-    def _settled(self, text: str) -> int:
-        """How much of the text no later character can change: all runs but the last one.
+    def _settled(self, chunks: list[str]) -> int:
+        """How many runs no later character can change: all but the last one.
 
         A run with a final period waits for a character that is no closing quote or bracket, because at the very end of
         a text Treebank splits that period off.
         """
-        cut, chunks = 0, list(_CHUNKS.finditer(text))
-        for chunk, after in itertools.pairwise(chunks):
-            run = chunk.group().lstrip()
-            if _FINAL_PERIOD.search(run) and not self._ends(run, after.group()) and not self._breaks(after.group()):
-                if not "".join(text[after.start():].split()).strip(CLOSERS):
-                    break
-            cut = chunk.end()
-        return cut
+        for i, after in enumerate(chunks[1:]):
+            run = chunks[i].lstrip()
+            if _FINAL_PERIOD.search(run) and not self._ends(run, after) and not self._breaks(after):
+                if not "".join("".join(chunks[i + 1:]).split()).strip(CLOSERS):
+                    return i
+        return max(len(chunks) - 1, 0)
 
     def _ends(self, run: str, after: str) -> bool:
         return self.policy.separator is None and ends_sentence(run, after)
@@ -135,13 +133,13 @@ class TextReader:
         """Whether an empty line stands before the run, which ends the sentence before it."""
         return self.policy.separator is None and PARAGRAPH_END in chunk[:len(chunk) - len(chunk.lstrip())]
 
-    def _stretches(self, text: str, first: bool, final: bool, after: str = "") -> tuple[Stretch, ...]:
-        """The words of a stretch of text, cut at sentence ends; `after` follows unless it is `final`."""
-        runs, begin, chunks = [], 0, _CHUNKS.findall(text)
-        for i, chunk in enumerate(chunks, 1):
-            follows = chunks[i] if i < len(chunks) else after
+    def _stretches(self, chunks: list[str], count: int, first: bool, final: bool) -> tuple[Stretch, ...]:
+        """The words of the first `count` runs, cut at sentence ends; they are `final` if nothing can follow."""
+        runs, begin = [], 0
+        for i, chunk in enumerate(chunks[:count], 1):
+            follows = chunks[i] if i < len(chunks) else ""
             ends = self._ends(chunk.lstrip(), follows) or self._breaks(follows)
-            if ends or i == len(chunks):
+            if ends or i == count:
                 runs.append(self._stretch("".join(chunks[begin:i]), first, final or ends, ends))
                 begin, first = i, ends
         return tuple(runs)
@@ -164,9 +162,13 @@ class TextReader:
             if len(self._tails) >= MAX_TAILS:
                 self._tails.clear()
                 self.root.edges.clear()
-            open_text = tail + ("\ufffd" if rest else "")
-            node = self._tails[key] = Tail(tail, rest, first, self._stretches(open_text, first, final=True))
+            node = self._tails[key] = Tail(tail, rest, first, self._read(tail + ("\ufffd" if rest else ""), first))
         return node
+
+    def _read(self, text: str, first: bool) -> tuple[Stretch, ...]:
+        """The words of a text that ends here."""
+        chunks = _CHUNKS.findall(text)
+        return self._stretches(chunks, len(chunks), first, final=True)
 
 
 def _decoded(written: bytes) -> tuple[str, bytes]:

@@ -172,10 +172,6 @@ class Tracker:
         return flag_ids
 
     def _flags(self, states: tuple, unaligned: frozenset[int] = frozenset()) -> list[str]:
-        return [" ".join(map(entry, entries)) for entries in self.entries(states, unaligned)]
-
-    def entries(self, states: tuple, unaligned: frozenset[int] = frozenset()
-                ) -> list[list[tuple[int, int | None] | None]]:
-        """The entries of each group's flag, before they are written out; None is N."""
-        return [[joined([states[i] for i in literals if i not in unaligned]) for literals in group]
-                for group in self.layout.entries]
+        shown = {literals: entry(joined([states[i] for i in literals if i not in unaligned]))
+                 for group in self.layout.entries for literals in group}
+        return [" ".join([shown[literals] for literals in group]) for group in self.layout.entries]

@@ -1,144 +1,175 @@
 """`python -m reproduction bench enforcement`: what the guarantee costs, beside the same generation without it.
 
 Random weights of T5-Base's shape with a vocabulary of 32,000, equipped, eight rows with five beams: the soft step, with
-rules tracked, against the same step enforced; and with `--causal DIR` a decoder-only model of one's own, plain and
-enforced. Times are of the processor, not of the wall, so that other work on the machine counts for nothing.
-With `--causal` and llguidance or outlines-core installed, two rules that a regular expression can say as well are set
-beside them: microseconds per mask, and milliseconds to compile.
+rules tracked, against the same step enforced. With `--causal DIR` also a decoder-only model of one's own, plain and
+enforced; the step of its enforcer against the length of the text; and, if llguidance or outlines-core are installed,
+two rules that a regular expression can say as well, beside them. Generation is timed by the processor's time, in turns;
+a ratio is the median over rounds, with the lowest and the highest. Steps of an enforcer are medians of the wall's time.
+Their scores are random, so that nearly every token that is tried leads to a word that is new: the worst case.
 """
 
 import argparse
+import json
 import random
 import statistics
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessor
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import nretm
-from reproduction.bench.model import Bench, Script, story
+from reproduction.bench.model import Bench, Script, ratio, story
+from reproduction.files import ROOT, results_folder, write_whole
+from reproduction.report.run_files import surroundings
 
 R1 = "InSen(grocery trip, 2) & InSen(waiting line, 4) & Len(2, 9) & Len(4, 12)"
 R3 = ("(Len(2, 9) || StopWordCount(2, 4)) & (Len(4, 12) || StopWordCount(4, 5)) & InSen(grocery trip, 2) & "
       "InSen(waiting line, 4)")
-NINE = r"([A-Za-z]+ ){8}[A-Za-z]+"  # exactly nine words
-BOTH = r"([A-Za-z]+ )*(rain ([A-Za-z]+ )*umbrella|umbrella ([A-Za-z]+ )*rain)( [A-Za-z]+)*"  # contains both words
+BESIDE = {  # a rule, and the same as a regular expression
+    "exactly nine words": ("Len(1, 9)", r"([A-Za-z]+ ){8}[A-Za-z]+"),
+    "contains both words": ("Copy(rain) & Copy(umbrella)", r"([A-Za-z]+ )*(rain ([A-Za-z]+ )*umbrella|"
+                            r"umbrella ([A-Za-z]+ )*rain)( [A-Za-z]+)*")}
+WORDS = "the old man went home with his dog".split()
+LENGTHS = (10, 50, 100, 200, 300, 400)
+TEXTS, MILLION = 20, 1e6
 
 
-def seconds(work, **arguments) -> float:
-    start = time.process_time()
-    work(**arguments)
-    return time.process_time() - start
+def generations(what: str, target: float, plain: Callable, enforced: Callable, tokens: int, rounds: int) -> dict:
+    """A row of the table: a step without enforcement, a step with it, and their ratio."""
+    times = {"plain": [], "enforced": []}
+    for turn in range(1 + rounds):  # the first warms up
+        for name, generate in (("plain", plain), ("enforced", enforced)):
+            begin = time.process_time()
+            generate()
+            if turn:
+                times[name].append(time.process_time() - begin)
+    plain, held = (f"{1000 * statistics.median(times[name]) / tokens:.0f} ms" for name in times)
+    row = {"what": what, "step": plain, "enforced": held, "ratio": ratio(times, "enforced"),
+           "target": f"≤ {target:.2f}"}
+    print(row, flush=True)
+    return row
 
 
-def soft_and_enforced(small: bool, tokens: int) -> None:
-    bench = Bench.build(small, 1)
-    rows = [story(bench.tok, 96, 48) for _ in range(2 if small else 8)]
+def t5(small: bool, tokens: int, rounds: int) -> list[dict]:
+    bench, rows = Bench.build(small, rounds), []
+    stories = [story(bench.tok, 96, 48) for _ in range(2 if small else 8)]
     for name, rule in (("R1", R1), ("R3", R3)):
-        batch = bench.tok([rule] * len(rows), return_tensors="pt", padding=True)
+        batch = bench.tok([rule] * len(stories), return_tensors="pt", padding=True)
         inputs = {key: batch[key].to(bench.device) for key in ("input_ids", "attention_mask")}
         script = Script(bench.tok, tokens, bench.plain.config.vocab_size, bench.device)
-        common = inputs | dict(rules=[rule] * len(rows), max_new_tokens=tokens, num_beams=5, logits_processor=[script])
-
-        bench.ours.eval().generate(**common)  # warms up
-        soft = seconds(bench.ours.generate, **common)
-        enforced = seconds(bench.ours.generate, enforce=True, **common)
-        print(f"T5-Base's shape, {name}: {1000 * soft / tokens:.0f} ms per soft step, {1000 * enforced / tokens:.0f} "
-              f"enforced, {enforced / soft:.2f} times", flush=True)
-
-
-class Timed(LogitsProcessor):
-    """Another processor, and the time that it takes."""
-
-    def __init__(self, inner):
-        self.inner, self.taken = inner, []
-
-    def __call__(self, input_ids, scores):
-        start = time.thread_time()
-        scores = self.inner(input_ids, scores)
-        self.taken.append(time.thread_time() - start)
-        return scores
+        common = inputs | dict(rules=[rule] * len(stories), max_new_tokens=tokens, min_new_tokens=tokens, num_beams=5,
+                               logits_processor=[script])
+        generate = partial(bench.ours.eval().generate, **common)
+        what = f"T5-Base's shape, {name}, batch {len(stories)}, beam 5, vocabulary 32,000"
+        rows.append(generations(what, 1.3, generate, partial(generate, enforce=True), tokens, rounds))
+    return rows
 
 
-def causal(folder: str, tokens: int) -> None:
-    model, tok = AutoModelForCausalLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    tok.pad_token = tok.pad_token or tok.eos_token
-    inputs = tok(["A short story of a few sentences. "] * 8, return_tensors="pt")
+def causal(model, tok, tokens: int, rounds: int) -> list[dict]:
+    inputs, rows = tok(["A short story of a few sentences. "] * 8, return_tensors="pt"), []
+    size = round(model.num_parameters() / MILLION)
     for name, rule in (("R1", R1), ("R3", R3)):
         enforcer = nretm.Enforcer([rule] * 8, tok, max_new_tokens=tokens)
-        common = inputs | enforcer.settings | {"pad_token_id": tok.pad_token_id}
-        model.generate(**common)
-        free = seconds(model.generate, **common)
-        held = seconds(model.generate, logits_processor=[enforcer], **common)
-        print(f"decoder-only, {name}, greedy, 8 rows: {1000 * free / tokens:.0f} ms per free step, "
-              f"{1000 * held / tokens:.0f} enforced, {held / free:.2f} times", flush=True)
-    beside(tok, tokens)
+        common = inputs | enforcer.settings | {"pad_token_id": tok.pad_token_id, "min_new_tokens": tokens}
+        what = f"decoder-only, {size} million parameters, {name}, batch 8, greedy, vocabulary {len(tok):,}"
+        generate = partial(model.generate, **common)
+        rows.append(generations(what, 1.2, generate, partial(generate, logits_processor=[enforcer]), tokens, rounds))
+    return rows
 
 
-def beside(tok, tokens: int) -> None:
-    """Masks of our enforcer and of the peers, along the same random texts of plain words."""
-    rules = {"exactly nine words": ("Len(1, 9)", NINE), "contains both words": ("Copy(rain) & Copy(umbrella)", BOTH)}
-    words = [f" {word}" for word in "the old man went home with his dog and a bag of red apples".split()]
-    numbers, scores = random.Random(0), torch.randn(1, len(tok), generator=torch.Generator().manual_seed(0))
-    for name, (rule, pattern) in rules.items():
-        start = time.thread_time()
-        enforcer = Timed(nretm.Enforcer([rule], tok, nretm.Policy(words="ifeval"), max_new_tokens=tokens))
-        compiled = time.thread_time() - start
-        for _ in range(20):
-            ids = torch.zeros(1, 1, dtype=torch.long)
-            for _ in range(8):
-                enforcer(ids, scores[:, numbers.sample(range(len(tok)), len(tok))])
-                word = tok(numbers.choice(words), add_special_tokens=False)["input_ids"]
-                ids = torch.cat([ids, torch.tensor([word[:1]])], dim=1)
-        taken = 1e6 * statistics.median(enforcer.taken)
-        print(f"{name}: ours {1000 * compiled:.1f} ms to compile, {taken:.0f} µs per step of one row", flush=True)
-        for peer in (_llguidance, _outlines):
+def steps_of(enforcer: nretm.Enforcer, ids: list[int], count: int) -> list[float]:
+    """Microseconds of each of the first `count` steps of one row whose text is given, with random scores."""
+    numbers, taken = torch.Generator().manual_seed(0), []
+    for n in range(count):
+        prefix = torch.tensor([[0, *ids[:n]]])
+        scores = torch.randn(1, enforcer.vocabulary, generator=numbers)
+        begin = time.perf_counter()
+        enforcer(prefix, scores)
+        taken.append(MILLION * (time.perf_counter() - begin))
+    return taken
+
+
+def growth(tok) -> list[dict]:
+    """The enforcer's own time per step, against the length of the text: of the twenty steps up to each length."""
+    rule, _ = BESIDE["contains both words"]
+    text = "".join(f" {word}" for word in random.Random(0).choices(WORDS, k=LENGTHS[-1]))
+    enforcer = nretm.Enforcer([rule], tok, max_new_tokens=2 * LENGTHS[-1])
+    taken = steps_of(enforcer, tok(text, add_special_tokens=False)["input_ids"], LENGTHS[-1])
+    return [{"tokens": n, "µs per step": round(statistics.median(taken[max(0, n - 20):n]))} for n in LENGTHS]
+
+
+def beside(tok) -> list[dict]:
+    """Ours and the peers: what is done once per tokenizer, once per rule, and in each step of one row."""
+    rows, once, ids = [], {}, tok(" ".join(WORDS), add_special_tokens=False)["input_ids"]
+    for name, (rule, pattern) in BESIDE.items():
+        for library, peer in (("NRETM", _ours), ("llguidance", _llguidance), ("outlines-core", _outlines)):
             try:
-                print(f"{name}: {peer(tok, pattern, words)}", flush=True)
-            except ImportError as error:
-                print(f"{name}: {error.name} is not installed")
+                vocabulary, compiled, taken = peer(tok, rule if peer is _ours else pattern, ids)
+            except ImportError:
+                print(f"{library} is not installed")
+                continue
+            tokenizer = once.setdefault(library, vocabulary)
+            rows.append({"rule": name, "library": library, "tokenizer, once": f"{1000 * tokenizer:.0f} ms",
+                         "rule, once": f"{1000 * compiled:.1f} ms", "mask": f"{statistics.median(taken):.0f} µs"})
+            print(rows[-1], flush=True)
+    return rows
 
 
-def _llguidance(tok, pattern: str, words: list[str]) -> str:
+def _ours(tok, rule: str, ids: list[int]) -> tuple[float, float, list[float]]:
+    policy, times = nretm.Policy(words="ifeval"), [time.perf_counter()]
+    nretm.Enforcer(["Copy(new)"], tok, policy, max_new_tokens=32)
+    times.append(time.perf_counter())
+    enforcer = nretm.Enforcer([rule], tok, policy, max_new_tokens=32)
+    times.append(time.perf_counter())
+    taken = [taken for _ in range(TEXTS) for taken in steps_of(enforcer, ids, len(ids))]
+    return times[1] - times[0], times[2] - times[1], taken
+
+
+def _llguidance(tok, pattern: str, ids: list[int]) -> tuple[float, float, list[float]]:
     import llguidance.hf
     import llguidance.torch as masks
 
+    times = [time.perf_counter()]
     vocabulary = llguidance.hf.from_tokenizer(tok)
-    start = time.thread_time()
-    grammar = llguidance.LLMatcher.grammar_from_regex(pattern)
-    matcher = llguidance.LLMatcher(vocabulary, grammar)
-    compiled, taken, bits = time.thread_time() - start, [], masks.allocate_token_bitmask(1, len(tok))
-    for _ in range(20):
+    times.append(time.perf_counter())
+    matcher = llguidance.LLMatcher(vocabulary, llguidance.LLMatcher.grammar_from_regex(pattern))
+    times.append(time.perf_counter())
+    bits, taken = masks.allocate_token_bitmask(1, len(tok)), []
+    for _ in range(TEXTS):
         matcher.reset()
-        for n in range(8):
-            start = time.thread_time()
+        for token in ids:
+            begin = time.perf_counter()
             masks.fill_next_token_bitmask(matcher, bits)
-            taken.append(time.thread_time() - start)
-            matcher.consume_tokens(tok(words[n].lstrip() if not n else words[n], add_special_tokens=False)["input_ids"])
-    return f"llguidance {1000 * compiled:.1f} ms to compile, {1e6 * statistics.median(taken):.0f} µs per mask"
+            matcher.consume_tokens([token])
+            taken.append(MILLION * (time.perf_counter() - begin))
+    return times[1] - times[0], times[2] - times[1], taken
 
 
-def _outlines(tok, pattern: str, words: list[str]) -> str:
+def _outlines(tok, pattern: str, ids: list[int]) -> tuple[float, float, list[float]]:
     import outlines_core
+    import outlines_core.kernels.torch as masks
 
-    pieces = nretm.tracking.TokenBytes(tok)
-    vocabulary: dict[bytes, list[int]] = {}
+    times, pieces, written = [time.perf_counter()], nretm.tracking.TokenBytes(tok), {}
     for token_id in range(len(tok)):
         if piece := pieces[token_id]:
-            vocabulary.setdefault(piece, []).append(token_id)
-    start = time.thread_time()
-    index = outlines_core.Index(pattern, outlines_core.Vocabulary(tok.eos_token_id, vocabulary))
-    compiled, taken = time.thread_time() - start, []
-    for _ in range(20):
+            written.setdefault(piece, []).append(token_id)
+    vocabulary = outlines_core.Vocabulary(tok.eos_token_id, written)
+    times.append(time.perf_counter())
+    index = outlines_core.Index(pattern, vocabulary)
+    times.append(time.perf_counter())
+    bits, taken = masks.allocate_token_bitmask(len(tok)), []
+    for _ in range(TEXTS):
         guide = outlines_core.Guide(index)
-        for n in range(8):
-            start = time.thread_time()
-            guide.get_tokens()
-            taken.append(time.thread_time() - start)
-            for token in tok(words[n].lstrip() if not n else words[n], add_special_tokens=False)["input_ids"]:
-                guide.advance(token)
-    return f"outlines-core {1000 * compiled:.1f} ms to compile, {1e6 * statistics.median(taken):.0f} µs per mask"
+        for token in ids:
+            begin = time.perf_counter()
+            masks.fill_next_token_bitmask(guide, bits)
+            guide.advance(token, return_tokens=False)
+            taken.append(MILLION * (time.perf_counter() - begin))
+    return times[1] - times[0], times[2] - times[1], taken
 
 
 def main() -> None:
@@ -146,14 +177,27 @@ def main() -> None:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="a model of two layers, to try the benchmark itself")
     parser.add_argument("--tokens", type=int, default=32, help="tokens to generate (default: 32)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds that are measured, after one that warms up")
     parser.add_argument("--causal", metavar="DIR", help="a decoder-only model with its tokenizer")
+    parser.add_argument("--keep", action="store_true", help="write the figures to results/demo, for notebook 14")
     given = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", nretm.RuleBroken)
+    record = {"steps": t5(given.small, given.tokens, given.rounds)}
+    command = f"python -m reproduction bench enforcement --tokens {given.tokens} --rounds {given.rounds}"
     if given.causal:
-        causal(given.causal, given.tokens)
-    else:
-        soft_and_enforced(given.small, given.tokens)
+        model = AutoModelForCausalLM.from_pretrained(given.causal).eval()
+        tok = AutoTokenizer.from_pretrained(given.causal)
+        tok.pad_token = tok.pad_token or tok.eos_token
+        record["steps"] += causal(model, tok, given.tokens, given.rounds)
+        record |= {"beside": beside(tok), "growth": growth(tok)}
+        command += f" --causal {Path(given.causal).name}"
+        print(record["growth"])
+    if given.keep:
+        record |= {"command": f"{command} --keep"} | surroundings()
+        path = results_folder(ROOT, "demo") / "tables" / "cost_enforcement.json"
+        write_whole(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        print(f"written: {path}")
 
 
 if __name__ == "__main__":

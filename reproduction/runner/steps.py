@@ -98,7 +98,8 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     if read_profile(name)["all"]["data"] == "builtin":  # the shipped models write built-in stories
         steps += _shipped(name, [step.name for step in steps if step.kind == "training"])
     steps.append(Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
-                      reads=("tables/cost_t5_base.json",), outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
+                      reads=("tables/cost_t5_base.json", "tables/cost_enforcement.json"),
+                      outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
     steps.append(Step("enforcement", "18_enforcement.ipynb", {"profile": name}, reads=("enforcement-test.json",),
                       outputs=("figures/enforcement.*",)))
     before = tuple(step.name for step in steps if step.kind != "training")
