@@ -143,7 +143,11 @@ def run_all_cells(browser, address: str, notebook: Path):
 
 def _executed(notebook: Path) -> list[dict]:
     """The code cells of a notebook once JupyterLab has saved it with their outputs."""
-    codes = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    try:
+        cells = json.loads(notebook.read_text())["cells"]
+    except json.JSONDecodeError:  # it is being written
+        return []
+    codes = [cell for cell in cells if cell["cell_type"] == "code"]
     return codes if any(cell["execution_count"] for cell in codes) else []
 
 
