@@ -11,6 +11,7 @@ COMMANDS = {
     "any": ("reproduction.any_evaluation", "evaluate a shipped model for any rule"),
     "playground": ("reproduction.playground.page", "write the playground's page"),
     "collie": ("reproduction.collie_run", "write for the instances of COLLIE"),
+    "collie-figures": ("reproduction.collie_figures", "judge what was written for COLLIE"),
     "enforcement": ("reproduction.enforcement", "CSR, quality and time with and without a guarantee"),
     "bench": ("reproduction.bench", "measure the cost of the tracker or of the model"),
     "run": ("reproduction.runner.run", "everything: what ./run_all.sh runs"),
@@ -25,7 +26,7 @@ def main() -> int | None:
         print(f"There is no command {wrong[0]!r}.", file=sys.stderr)
     print("usage: python -m reproduction COMMAND [options]\n\ncommands (each has its own --help):")
     for name, (_, does) in COMMANDS.items():
-        print(f"  {name:12} {does}")
+        print(f"  {name:14} {does}")
     return 0 if sys.argv[1:] in ([], ["-h"], ["--help"]) else 2
 
 

@@ -11,6 +11,7 @@ import gzip
 import json
 import random
 import re
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -70,18 +71,33 @@ class Instance:
     prompt: str
 
 
-def read_instances(path: str | Path) -> list[Instance]:
-    """Instances from JSON lines, gzipped or not; a line that is no instance is refused with its number."""
+def read_instances(path: str | Path, strict: bool = True) -> list[Instance]:
+    """Instances from JSON lines, gzipped or not; a line that is no instance is refused with its number.
+
+    Unless it is `strict`, such a line is reported and passed over, as is one whose id has come before.
+    """
     lines = gzip.decompress(data) if (data := Path(path).read_bytes())[:2] == b"\x1f\x8b" else data
-    instances = []
-    for number, line in enumerate(lines.decode().splitlines(), 1):
+    instances = {}
+    for number, line in enumerate(lines.decode().split("\n"), 1):
+        if not line.strip():
+            continue
         try:
-            row = json.loads(line)
-            instances.append(Instance(*(row[name] for name in ("id", "kind", "targets", "prompt"))))
+            instance = _instance(json.loads(line))
+            if instance.id in instances:
+                raise ValueError(f"{instance.id} has come before")
+            instances[instance.id] = instance
         except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path}, line {number} is not an instance with id, kind, targets and prompt: "
-                             f"{error!r}") from None
-    return instances
+            said = f"{path}, line {number} is not an instance with id, kind, targets and prompt: {error!r}"
+            if strict:
+                raise ValueError(said) from None
+            print(said, file=sys.stderr)
+    return list(instances.values())
+
+
+def _instance(row: dict) -> Instance:
+    if row["kind"] not in STRUCTURES:
+        raise ValueError(f"there is no structure {row['kind']!r}")
+    return Instance(*(row[name] for name in ("id", "kind", "targets", "prompt")))
 
 
 def write_instances(instances: list[Instance], path: str | Path) -> None:
@@ -101,14 +117,18 @@ def asked_of(instance: Instance) -> Rule:
     kind, rule = instance.kind, rule_of(instance)
     if kind in ("c01", "c02", "c03"):
         return _joined([rule, Letters()] + [Chars(Range(1, 20))] * (kind == "c01"))
-    prose = Prose(" ".join(_runs(instance.targets, whole=kind == "c14")) or "-")
+    prose = Prose(" ".join(_runs(instance.targets, whole=kind == "c14")) or "Yes")
     if kind in ("c04", "c05", "c06a", "c07"):
-        return _joined([rule, Sentences(1), prose] + [Len(Range(0, 20))] * (kind == "c07"))
+        more = {"c05": lambda: [NoMore(instance.targets[0]), *_at(AtOnce, instance.targets[1])],
+                "c07": lambda: [Len(Range(10, 20))]}.get(kind, list)()
+        return _joined([rule, Sentences(1), prose, *more])
     if kind == "c14":
         return _joined([rule, prose])
-    ordinary = {"c08": [Sentences(Range(2, 5)), Len(every, Range(0, 25))], "c09": [Len(every, Range(0, 25))],
-                "c12": [Len(every, Range(0, 18))]}.get(kind, [])
-    return _joined([rule, prose, Paragraphs(1), *ordinary])
+    more = {"c08": [Sentences(Range(2, 5)), Len(every, Range(0, 25))], "c09": [Len(every, Range(0, 25))],
+            "c12": [Len(every, Range(0, 25))]}.get(kind, [])
+    if kind == "c09":
+        more += [Unwritten(word) for word in instance.targets[1:]]
+    return _joined([rule, prose, Paragraphs(1), *more])
 
 
 def _joined(parts: list[Rule]) -> Rule:
@@ -176,10 +196,11 @@ class Prose(nretm.Predicate):
     def write(self, written, run, sentence):
         good, ended, allowed = written
         text = run.text.lstrip()
-        good = good and run.text[:-len(text)] in ("", " ", "\n\n") and "  " not in text and "\n" not in text
+        gap = run.text[:len(run.text) - len(text)]
+        good = good and (gap in ("", " ", "\n\n") or (gap == "  " and _begins(text.strip(AROUND), allowed)))
         for word in text.split():
             bare = word.strip(AROUND)
-            known = any(run.startswith(bare) for run in allowed) if bare else False
+            known = _begins(bare, allowed)
             good = good and (known or ((not ended or _capital(word)) and _plain(word, allowed)))
             ended = word[-1] in ".!?" and (not known or _plain(bare))
         return Written(good, ended, allowed)
@@ -201,13 +222,17 @@ class Prose(nretm.Predicate):
 
     def holds(self, text, tolerance=0):
         written = self.start(text.policy)
-        for paragraph in text.text.strip().split("\n\n"):
-            written = self.write(written, _Run(paragraph), 0)
+        for run in re.findall(r"\s*\S+", text.text.strip()):
+            written = self.write(written, _Run(run), 0)
         return written.good and written.ended
 
 
 class _Run(NamedTuple):
     text: str
+
+
+def _begins(word: str, allowed: frozenset[str]) -> bool:
+    return bool(word) and any(run.startswith(word) for run in allowed)
 
 
 def _capital(word: str) -> bool:
@@ -219,7 +244,7 @@ def _plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
     body = word.rstrip(".!?")
     if body.strip(AROUND) in allowed:
         return len(word) - len(body) == 1
-    if any(mark in body for mark in ".!?…*#_|") or len(word) - len(body) > 1:
+    if any(mark in body for mark in ".!?…*#_|:()[]<>/=+~") or body.count("-") > 1 or len(word) - len(body) > 1:
         return False
     if not re.search(r"\w|—|–|&|\ufffd", body):  # a sign by itself
         return False
@@ -257,14 +282,90 @@ class Letters(nretm.Predicate):
         return bool(re.fullmatch(r"[a-z]+", text.text.strip()))
 
 
+class Strict(nretm.Predicate):
+    """A predicate that holds of a word that is still open too, though that might turn into another one.
+
+    Where "Emily's" would be a word too many, the rule itself lets it stand as long as it may become "Emily'sidebody".
+    Subclasses keep a tuple whose last item says whether all is well.  1 while it is so, 2 at the end.
+    """
+
+    def horizon(self):
+        return 1, 0
+
+    def state(self, memory, at):
+        return (2 if at.finished else 1) if memory[-1] else 0, None
+
+    def broken(self, memory, at):
+        return not memory[-1]
+
+    lost = broken
+
+    def need(self, memory, at, wanted=True):
+        return nretm.Need() if memory[-1] else LOST
+
+
+@nretm.predicate
+class NoMore(Strict):
+    """NoMore(n): the output has at most n words, an open one included."""
+
+    n: nretm.Number
+
+    def start(self, policy):
+        return 0, True
+
+    def read(self, memory, word, sentence, index):
+        return min(memory[0] + 1, self.n + 1), memory[0] < self.n
+
+    def holds(self, text, tolerance=0):
+        return text.length(None) <= self.n
+
+
+@nretm.predicate
+class AtOnce(Strict):
+    """AtOnce(i, w): word i of the output is w, and while it is written a beginning of w."""
+
+    i: nretm.Position
+    w: nretm.Phrase
+
+    def start(self, policy):
+        return frozenset("".join(way) for way in policy.phrase(self.w)), 0, True
+
+    def read(self, memory, word, sentence, index):
+        ways, count, good = memory
+        good = good and (count != self.i - 1 or any(way.startswith(word) for way in ways))
+        return ways, min(count + 1, self.i), good
+
+    def holds(self, text, tolerance=0):
+        return WordAt(self.i, self.w).holds(text)
+
+
+@nretm.predicate
+class Unwritten(Strict):
+    """Unwritten(w): w is no word of the output and, while that grows, not even what a longer word begins with: no
+    "andsustainable" where "and" must not be said."""
+
+    w: nretm.Phrase
+
+    def start(self, policy):
+        return policy.phrase(self.w), True
+
+    def read(self, memory, word, sentence, index):
+        ways, good = memory
+        return ways, good and (word,) not in ways
+
+    def holds(self, text, tolerance=0):
+        return not text.mentions(self.w)
+
+
 def prompt_of(instance: Instance) -> str:
-    """A prompt for a model whose rule is enforced: it asks for the text and leaves the counting to the rule."""
+    """A prompt for a model whose rule is enforced: it asks for a text and leaves the rule to the enforcer.
+
+    Sentences to come to are named.  Words are not: a small model that reads them writes lists and talks about them.
+    """
     kind, targets = instance.kind, instance.targets
-    unit = {"w": "word in small letters", "s": "sentence", "p": "paragraph"}[STRUCTURES[kind][0]]
-    words = {"c05": lambda: targets[1], "c07": lambda: targets, "c08": lambda: [targets], "c12": lambda: targets[1],
-             "c14": lambda: targets[0]}.get(kind, list)()
-    about = f" with {', '.join(repr(word) for word in words if word)}" if words else ""
-    return f"Write a {'passage' if kind == 'c14' else unit}{about}."
+    if kind == "c14":
+        return f"Write a passage with the sentences {', '.join(repr(ending) for ending in targets[0])}."
+    return {"w": "Write a long word.", "s": "Write a sentence.", "p": "Write a short paragraph."}[STRUCTURES[kind][0]]
 
 
 def peers_verdict(instance: Instance, text: str) -> bool:

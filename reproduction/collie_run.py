@@ -14,10 +14,18 @@ import json
 import math
 import sys
 import warnings
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    NoRepeatNGramLogitsProcessor,
+)
 
 import nretm
 from nretm.tracking import automaton_for, reader_for, witnesses_for
@@ -31,14 +39,31 @@ from reproduction.collie import (
     read_instances,
     rule_of,
 )
+from reproduction.particles import Particles
 
 MODES = ("plain", "best-of-20", "enforced")
 ROOM = {"w": 12, "s": 30, "p": 120}  # new tokens for a word, a sentence, and a paragraph or passage, at least
 TRIALS, TEMPERATURE, TOP_P = 20, 0.7, 0.95  # of best-of-20
 REPEATED = 4  # no sequence of so many tokens is written twice: small models go round in circles
-BONUS = 4.0  # for the beginning of a needed phrase, as room becomes short
+# Texts for one instance that grow side by side where its rule is enforced, and what the first token of a needed word
+# gains, in nats.  Prompts and these were chosen on the four instances of each structure that --per-structure 4 takes.
+PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c05": 16, "c06a": 4, "c07": 8, "c08": 2, "c09": 2, "c10": 2,
+             "c11": 2, "c12": 4, "c14": 1}
+BONUS = {"c05": 4.0, "c07": 4.0}
+VERY_LONG = 600  # tokens: such a text grows alone
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
-LONGEST = 1500  # tokens; an instance that needs more is left out, with a line that says so
+LONGEST = 4000  # tokens; an instance that needs more is left out, with a line that says so
+
+
+class NoRepetition(NoRepeatNGramLogitsProcessor):
+    """No sequence of so many tokens twice; what stands before `begin`, such as a prompt, may be written again."""
+
+    def __init__(self, size: int, begin: int):
+        super().__init__(size)
+        self.begin = begin
+
+    def __call__(self, input_ids, scores):
+        return super().__call__(input_ids[:, self.begin:], scores)
 
 
 class Writer:
@@ -59,23 +84,42 @@ class Writer:
         return self.tokenizer(prompts, return_tensors="pt", padding=True,
                               add_special_tokens=not self.tokenizer.chat_template)
 
-    @torch.no_grad()
-    def write(self, prompts: list[str], rules: list | None, room: int, **options) -> list[str]:
-        """One text per prompt and trial."""
+    def read(self, prompts: list[str], copies: int) -> dict:
+        """Inputs of generate for so many copies of each prompt, of which a decoder-only model reads one only."""
         inputs = self.inputs(prompts)
-        if rules is not None:
-            enforcer = nretm.Enforcer(rules, self.tokenizer, WRITING, max_new_tokens=room, **options)
-            options = {**enforcer.settings, "logits_processor": [enforcer]}
-        else:
-            options |= {"max_new_tokens": room, "do_sample": options.get("do_sample", False)}
+        if self.decoder_only and copies > 1:
+            before = {name: tensor[:, :-1] for name, tensor in inputs.items()}
+            places = (before["attention_mask"].cumsum(dim=1) - 1).clamp(min=0)
+            inputs["past_key_values"] = self.model(**before, position_ids=places, use_cache=True).past_key_values
+            inputs["past_key_values"].batch_repeat_interleave(copies)
+        return inputs
+
+    @torch.no_grad()
+    def write(self, prompts: list[str], room: int, trials: int = 1) -> list[list[str]]:
+        """The likeliest text for each prompt or, at several trials, so many that are drawn."""
+        how = {"do_sample": True, "temperature": TEMPERATURE, "top_p": TOP_P} if trials > 1 else {"do_sample": False}
+        inputs = self.read(prompts, trials)
         begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ids = self.model.generate(**inputs, **options, no_repeat_ngram_size=REPEATED,
-                                      pad_token_id=self.tokenizer.pad_token_id)
-        if rules is not None:
-            return [text.strip() for text in enforcer.texts(ids)]
-        return [text.strip() for text in self.tokenizer.batch_decode(ids[:, begin:], skip_special_tokens=True)]
+            ids = self.model.generate(**inputs, **how, max_new_tokens=room, num_return_sequences=trials,
+                                      no_repeat_ngram_size=REPEATED, pad_token_id=self.tokenizer.pad_token_id)
+        texts = [text.strip() for text in self.tokenizer.batch_decode(ids[:, begin:], skip_special_tokens=True)]
+        return [texts[i:i + trials] for i in range(0, len(texts), trials)]
+
+    @torch.no_grad()
+    def obey(self, prompts: list[str], rules: list, room: int, size: int, bonus: float) -> list[list[str]]:
+        """The likeliest of `size` particles for each prompt, whose rule is enforced."""
+        inputs = self.read(prompts, size)
+        enforcer = nretm.Enforcer(rules, self.tokenizer, WRITING, max_new_tokens=room)
+        particles = Particles(rules, self.tokenizer, WRITING, size, bonus)
+        begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ids, means = particles.generate(self.model, enforcer, [NoRepetition(REPEATED, begin)], **inputs,
+                                            pad_token_id=self.tokenizer.pad_token_id)
+        drawn = list(zip(means, enforcer.texts(ids), strict=True))
+        return [[max(drawn[i:i + size])[1].strip()] for i in range(0, len(drawn), size)]
 
     @torch.no_grad()
     def perplexity(self, text: str) -> float | None:
@@ -86,7 +130,7 @@ class Writer:
         target = torch.tensor([ids])
         if self.decoder_only:
             whole = torch.cat([inputs["input_ids"], target], dim=1)
-            logits = self.model(whole).logits[0, -len(ids) - 1:-1]
+            logits = self.model(whole, logits_to_keep=len(ids) + 1).logits[0, :-1]
         else:
             logits = self.model(**inputs, labels=target).logits[0]
         return math.exp(min(torch.nn.functional.cross_entropy(logits.float(), target[0]).item(), 50))
@@ -102,69 +146,99 @@ def room_for(instance: Instance, tokenizer) -> int:
 
 
 def run(writer: Writer, instances: list[Instance], mode: str, path: Path, batch: int) -> None:
-    """Write for all instances that the file does not have yet."""
-    done = {json.loads(line)["id"] for line in path.read_text().splitlines()} if path.exists() else set()
-    left = [instance for instance in instances if instance.id not in done]
+    """Write for all instances that the file does not have yet; what cannot be written is reported and left out."""
+    done = {row["id"] for row in read_rows(path)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    by_room: dict[str, list[Instance]] = {}
-    for instance in left:
-        by_room.setdefault(instance.kind, []).append(instance)
-    groups = [group[i:i + batch] for group in by_room.values() for i in range(0, len(group), batch)]
-    groups.sort(key=lambda group: next(n for n, i in enumerate(left) if i is group[0]))
-    for number, group in enumerate(groups, 1):
-        rows = _write_group(writer, group, mode)
-        with path.open("a") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        print(f"{mode}: group {number} of {len(groups)}, {len(done) + sum(map(len, groups[:number]))} texts",
-              flush=True)
+    kinds: dict[str, list[Instance]] = {}
+    for instance in instances:
+        if instance.id not in done:
+            kinds.setdefault(instance.kind, []).append(instance)
+    for kind, alike in kinds.items():
+        for group, room in _groups(alike, writer.tokenizer, batch // _texts_at_once(kind, mode)):
+            rows = _written(writer, group, room, mode)
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            done.update(row["id"] for row in rows)
+            print(f"{mode}: {kind}, {len(done)} texts of {len(instances)}", flush=True)
 
 
-def _write_group(writer: Writer, group: list[Instance], mode: str) -> list[dict]:
-    possible, rooms = [], []
-    for instance in group:
+def _texts_at_once(kind: str, mode: str) -> int:
+    return {"plain": 1, "best-of-20": TRIALS, "enforced": PARTICLES.get(kind, 1)}[mode]
+
+
+def _groups(instances: list[Instance], tokenizer, most: int) -> Iterator[tuple[list[Instance], int]]:
+    """Groups of at most so many instances that need about the same room, and that room."""
+    rooms = {}
+    for instance in instances:
         try:
-            rooms.append(room_for(instance, writer.tokenizer))
-            possible.append(instance)
-        except ValueError as problem:
-            print(f"{instance.id} is left out: {problem}", file=sys.stderr)
-    if not possible:
+            rooms[instance.id] = room_for(instance, tokenizer)
+        except Exception as problem:  # an odd instance is no reason to stop
+            _report(instance, problem)
+    possible = sorted((i for i in instances if i.id in rooms), key=lambda i: rooms[i.id])
+    while possible:
+        count = sum(rooms[i.id] <= 1.5 * rooms[possible[0].id] for i in possible[:max(most, 1)])
+        yield possible[:count], rooms[possible[count - 1].id]
+        possible = possible[count:]
+
+
+def _written(writer: Writer, group: list[Instance], room: int, mode: str) -> list[dict]:
+    try:
+        return _rows(writer, group, room, mode)
+    except Exception as problem:
+        if len(group) > 1:
+            return [row for instance in group for row in _written(writer, [instance], room, mode)]
+        _report(group[0], problem)
         return []
-    prompts, room = [_prompt(instance, mode) for instance in possible], max(rooms)
-    if mode == "best-of-20":
-        drawn = writer.write(prompts, None, room, do_sample=True, temperature=TEMPERATURE, top_p=TOP_P,
-                             num_return_sequences=TRIALS)
-        texts = [drawn[i:i + TRIALS] for i in range(0, len(drawn), TRIALS)]
+
+
+def _report(instance: Instance, problem: Exception) -> None:
+    said = str(problem) if isinstance(problem, ValueError) else repr(problem)
+    print(f"{instance.id} is left out: {said}", file=sys.stderr, flush=True)
+
+
+def _rows(writer: Writer, group: list[Instance], room: int, mode: str) -> list[dict]:
+    kind = group[0].kind
+    torch.manual_seed(zlib.crc32(str(group[0].id).encode()))  # a run that was stopped goes on as if it had not been
+    if mode == "enforced":
+        size = PARTICLES[kind] if room <= VERY_LONG else 1
+        found = writer.obey([prompt_of(instance) for instance in group], [asked_of(instance) for instance in group],
+                            room, size, BONUS.get(kind, 0.0))
     else:
-        rules = [asked_of(instance) for instance in possible] if mode == "enforced" else None
-        options = {"bonus": BONUS} if rules else {}
-        texts = [[text] for text in writer.write(prompts, rules, room, **options)]
+        found = writer.write([instance.prompt for instance in group], room, _texts_at_once(kind, mode))
     rows = []
-    for instance, trials in zip(possible, texts, strict=True):
-        obeys = [bool(nretm.check(rule_of(instance), text, policy=WRITING)) for text in trials]
-        best = trials[obeys.index(True)] if any(obeys) else trials[0]
-        rows.append({"id": instance.id, "kind": instance.kind, "text": best, "satisfied": any(obeys),
-                     "perplexity": writer.perplexity(best)}
-                    | ({"trials": trials} if mode == "best-of-20" else {}))
+    for instance, texts in zip(group, found, strict=True):
+        obeys = [bool(nretm.check(rule_of(instance), text, policy=WRITING)) for text in texts]
+        best = texts[obeys.index(True)] if any(obeys) else texts[0]
+        rows.append({"id": instance.id, "kind": kind, "text": best, "satisfied": any(obeys),
+                     "perplexity": writer.perplexity(best)} | ({"trials": texts} if len(texts) > 1 else {}))
     return rows
+
+
+def read_rows(path: Path) -> list[dict]:
+    """What a run has written so far, without a last line that it did not finish."""
+    lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else [""]
+    if lines[-1]:
+        path.write_text("".join(f"{line}\n" for line in lines[:-1]), encoding="utf-8")
+    return [json.loads(line) for line in lines[:-1]]
 
 
 def by_structure(folder: str | Path) -> dict[str, dict[str, tuple[float, float | None]]]:
     """Mode -> structure -> percent satisfied by our checker, and the geometric mean of the perplexities."""
     found = {}
     for mode in MODES:
-        path, rows = Path(folder, f"{mode}.jsonl"), {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-            row = json.loads(line)
-            rows.setdefault(row["kind"], []).append((row["satisfied"], row["perplexity"]))
-        for kind, pairs in rows.items():
-            logs = [math.log(perplexity) for _, perplexity in pairs if perplexity]
-            found.setdefault(mode, {})[kind] = (100 * sum(satisfied for satisfied, _ in pairs) / len(pairs),
-                                                math.exp(sum(logs) / len(logs)) if logs else None)
+        kinds: dict[str, list[dict]] = {}
+        for row in read_rows(Path(folder, f"{mode}.jsonl")):
+            kinds.setdefault(row["kind"], []).append(row)
+        for kind, rows in kinds.items():
+            found.setdefault(mode, {})[kind] = (100 * sum(row["satisfied"] for row in rows) / len(rows),
+                                                geometric_mean([row["perplexity"] for row in rows]))
     return found
 
 
-def _prompt(instance: Instance, mode: str) -> str:
-    return prompt_of(instance) if mode == "enforced" else instance.prompt
+def geometric_mean(values: Iterable[float | None]) -> float | None:
+    """Of the values that there are."""
+    logs = [math.log(value) for value in values if value]
+    return math.exp(sum(logs) / len(logs)) if logs else None
 
 
 def main() -> None:
@@ -172,17 +246,23 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="a folder with a model of transformers and its tokenizer")
     parser.add_argument("--instances", help="JSON lines with id, kind, targets and prompt; built-in ones if left out")
     parser.add_argument("--out", required=True, help="the folder of the outputs")
-    parser.add_argument("--mode", choices=MODES, default="enforced")
-    parser.add_argument("--batch", type=int, default=8, help="instances of one structure that are written at a time")
-    parser.add_argument("--per-structure", type=int, help="only so many instances of each structure")
+    parser.add_argument("--mode", choices=MODES, default="enforced", help="how the texts are written")
+    parser.add_argument("--batch", type=int, default=64, help="texts that grow at the same time")
+    parser.add_argument("--per-structure", type=int, help="only so many instances of each structure, evenly spread")
     parser.add_argument("--kinds", help="only these structures, such as c05,c07")
     arguments = parser.parse_args()
-    torch.manual_seed(0)
-    instances = read_instances(arguments.instances) if arguments.instances else builtin_instances()
-    kinds = arguments.kinds.split(",") if arguments.kinds else list(STRUCTURES)
-    parts = [[i for i in instances if i.kind == kind][:arguments.per_structure] for kind in kinds]
+    instances = read_instances(arguments.instances, strict=False) if arguments.instances else builtin_instances()
+    kinds = arguments.kinds.split(",") if arguments.kinds else list(dict.fromkeys(i.kind for i in instances))
+    parts = [spread([i for i in instances if i.kind == kind], arguments.per_structure) for kind in kinds]
     run(Writer(arguments.model), [i for part in parts for i in part], arguments.mode,
         Path(arguments.out) / f"{arguments.mode}.jsonl", arguments.batch)
+
+
+def spread(instances: list[Instance], count: int | None) -> list[Instance]:
+    """So many of them, at even distances; all if count is None."""
+    if count is None or count >= len(instances):
+        return instances
+    return [instances[int((n + 0.5) * len(instances) / count)] for n in range(count)]
 
 
 if __name__ == "__main__":

@@ -79,6 +79,9 @@ class Witnesses:
             return None
         if self.automaton.start is not self._start:  # the automaton has forgotten its configurations
             self._forget()
+        if self.automaton.verdict(here) == "broken":
+            here.witness = known._replace(refuted=NEVER)
+            return None
         trail, after = None, here
         for n, token in enumerate(self._hints.get(_likeness(here), ()), 1):
             after = self.automaton.step(after, token)

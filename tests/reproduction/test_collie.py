@@ -105,10 +105,56 @@ def test_the_command_obeys_and_continues_where_it_was_stopped(tmp_path, monkeypa
     command = ["collie", "--model", str(base), "--instances", str(tmp_path / "x.jsonl"), "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", [*command, "--per-structure", "1"])
     main()
-    assert "builtin_c14-0 is left out" in capsys.readouterr().err  # its tokens have no line break
+    assert "builtin_c14-1 is left out" in capsys.readouterr().err  # its tokens have no line break
     first = (tmp_path / "enforced.jsonl").read_text()
     monkeypatch.setattr(sys, "argv", [*command, "--kinds", "c08,c10"])
     main()
     assert (tmp_path / "enforced.jsonl").read_text().startswith(first)
     percents = {kind: percent for kind, (percent, _) in by_structure(tmp_path)["enforced"].items()}
     assert percents == {"c08": 100, "c10": 100}
+
+
+@pytest.mark.slow
+def test_an_odd_instance_is_reported_and_the_others_are_written(tmp_path, monkeypatch, capsys):
+    import json
+    import sys
+    from pathlib import Path
+
+    from reproduction.collie_run import main, read_rows
+
+    good = [Instance("good 1", "c08", "He", "Write."), Instance("good 2", "c06a", [3, 6], "")]
+    odd = [Instance("short", "c04", 0, ""), Instance("too few", "c05", [9, ["he"]], ""),
+           Instance("no number", "c10", [3, "few", 9], ""), Instance("nothing", "c07", [], ""),
+           Instance("after the end", "c02", [5, ["a", "b", "c"]], ""), Instance("none", "c12", None, "")]
+    write_instances([*good, *odd, good[0]], tmp_path / "x.jsonl")
+    with open(tmp_path / "x.jsonl", "a") as file:
+        file.write('{"id"\n' + json.dumps({"id": "c99", "kind": "c99", "targets": [], "prompt": ""}) + "\n")
+    base = Path(__file__).parents[2] / "reproduction/bases/t5-base"
+    monkeypatch.setattr(sys, "argv", ["collie", "--model", str(base), "--instances", str(tmp_path / "x.jsonl"), "--out",
+                                      str(tmp_path)])
+    main()
+    assert {row["id"] for row in read_rows(tmp_path / "enforced.jsonl")} == {"good 1", "good 2"}
+    said = capsys.readouterr().err
+    assert all(f"{instance.id} is left out: " in said for instance in odd)
+    assert all(f"x.jsonl, line {number} is not an instance" in said for number in (9, 10, 11))
+    assert "there is no structure 'c99'" in said and "good 1 has come before" in said
+
+
+def test_a_line_that_was_not_finished_is_written_again(tmp_path):
+    from reproduction.collie_run import read_rows
+
+    path = tmp_path / "enforced.jsonl"
+    path.write_text('{"id": "a", "text": "x\u2028y"}\n{"id": "b", "te', encoding="utf-8")
+    assert [row["id"] for row in read_rows(path)] == ["a"]
+    assert path.read_text(encoding="utf-8").endswith("}\n")
+
+
+def test_a_forbidden_word_does_not_begin_a_longer_one():
+    tok = tokenizer("byte-bpe")
+    for word, expected in (("Unwritten(snow)", "broken"), ("not Copy(snow)", "possible")):
+        automaton = automaton_for(nretm.parse(word), reader_for(tok, WRITING))
+        here = automaton.start
+        for token in tok(" The snow", add_special_tokens=False)["input_ids"]:
+            here = automaton.step(here, token)
+        assert automaton.verdict(here) == expected
+    assert not nretm.check("Unwritten(snow)", "The snow.") and nretm.check("Unwritten(snow)", "It snows.")

@@ -9,7 +9,8 @@ import pytest
 from reproduction import bench
 from reproduction.__main__ import COMMANDS, main
 
-PARSERS = ["train", "evaluate", "pretrain", "run", *(f"bench {name}" for name in bench.BENCHMARKS)]
+PARSERS = ["train", "evaluate", "pretrain", "collie", "collie-figures", "run",
+           *(f"bench {name}" for name in bench.BENCHMARKS)]
 
 
 @pytest.mark.parametrize("command", PARSERS)
