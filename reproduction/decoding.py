@@ -29,7 +29,7 @@ def set_generation(model, tokenizer, task: Task, settings: Settings) -> None:
 
 @torch.no_grad()
 def generate(model, tokenizer, experiment: Experiment, settings: Settings, examples: Sequence[Example],
-             bonus: float | None = None) -> list[str]:
+             bonus: float = 0.0) -> list[str]:
     """What the model writes for the examples: enforced or by grid beam search where the experiment says so.
 
     `bonus` is the enforcer's.
@@ -47,7 +47,8 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
             if experiment.enforced:
                 enforcer = nretm.Enforcer([task.judged_by(example.rule) for example in part], tokenizer, task.policy,
                                           max_new_tokens=settings.max_new_tokens, num_beams=settings.beams, bonus=bonus)
-                tokens = model.generate(**batch, logits_processor=[enforcer])
+                tokens = model.generate(**batch, logits_processor=[enforcer],
+                                        custom_generate=enforcer.settings.get("custom_generate"))
             elif experiment.decodes:
                 boundary = word_boundaries(tokenizer, model.config.vocab_size).to(model.device)
                 phrases = [phrase_tokens(task, example, tokenizer) for example in part]

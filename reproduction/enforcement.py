@@ -46,10 +46,10 @@ class Model:
     def grid(self, examples: Sequence[Example]) -> list[str]:
         return self._decoded(examples, decodes=self.experiment.name)
 
-    def enforced(self, examples: Sequence[Example], bonus: float | None = None) -> list[str]:
+    def enforced(self, examples: Sequence[Example], bonus: float = 0.0) -> list[str]:
         return self._decoded(examples, bonus, enforced=True)
 
-    def _decoded(self, examples: Sequence[Example], bonus: float | None = None, **changes) -> list[str]:
+    def _decoded(self, examples: Sequence[Example], bonus: float = 0.0, **changes) -> list[str]:
         experiment = replace(self.experiment, **changes)
         return generate(self.model, self.tokenizer, experiment, self.settings, examples, bonus)
 

@@ -18,6 +18,7 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from nretm.modeling.banked_beams import banked_beam_search
 from nretm.modeling.generation import read_rules
 from nretm.rules.checker import Verdict, check
 from nretm.rules.formula import Rule
@@ -27,7 +28,6 @@ from nretm.tracking.growing_text import reader_for
 from nretm.tracking.witness import Witnesses, witnesses_for
 
 TRIED = 64  # likeliest tokens that are tried before those that the rule itself would write
-BEAM_BONUS = 10.0  # in nats; chosen on the dev split of the demo's concepts
 FORCED = -1.0e4  # the score of an allowed token that another processor has forbidden
 ENDED = "ended"  # stands for where a text that has ended has led
 USED = ("num_beams", "do_sample", "temperature", "top_k", "top_p", "eos_token_id")  # settings of generate
@@ -39,9 +39,9 @@ class Enforcer(LogitsProcessor):
     rules           one per row of the input, or None
     tokenizer       the model's
     policy          how words and sentences are counted
-    bonus           what a token that begins a needed phrase gains, times how short the room has become (0 to 1), so
-                    that phrases do not wait for the last moment. None: BEAM_BONUS in beam search and 0 in greedy
-                    search, where a text that obeys stays as the model alone would write it; none in sampling
+    bonus           in nats, what a token that begins a needed phrase gains, times how short the room has become (0 to
+                    1), so that phrases do not wait for the last moment; none in sampling. With beams in banks none is
+                    needed, and without one a text that obeys stays as greedy search alone would write it
     prompt          how many tokens precede the text; None: all that generate starts with
     max_new_tokens  how many tokens may be written; a rule that they cannot satisfy is refused here, with a ValueError
 
@@ -51,16 +51,16 @@ class Enforcer(LogitsProcessor):
         ids = model.generate(**inputs, logits_processor=[enforcer], **enforcer.settings)
         enforcer.verdicts(ids)
 
-    Greedy and beam search see the likeliest allowed tokens. With do_sample the enforcer draws the token itself, from
-    the distribution that the model has after temperature, top_k and top_p, restricted to the allowed tokens; where
-    these have left no allowed token, it takes the likeliest. What other processors forbid stays forbidden unless the
-    rule leaves nothing else: the rule comes first.
+    Greedy and beam search see the likeliest allowed tokens; beams are in banks (`banked_beams.py`). With do_sample the
+    enforcer draws the token itself, from the distribution that the model has after temperature, top_k and top_p,
+    restricted to the allowed tokens; where these have left no allowed token, it takes the likeliest. What other
+    processors forbid stays forbidden unless the rule leaves nothing else: the rule comes first.
     """
 
     def __init__(self, rules: list[Rule | str | None], tokenizer, policy: Policy | None = None, *,
                  max_new_tokens: int, num_beams: int = 1, do_sample: bool = False, temperature: float = 1.0,
                  top_k: int = 50, top_p: float = 1.0, eos_token_id: int | list[int] | None = None,
-                 bonus: float | None = None, prompt: int | None = None):
+                 bonus: float = 0.0, prompt: int | None = None):
         if isinstance(rules, (str, Rule)):
             raise ValueError("rules must be a list: one rule, or None, for each row of the input.")
         ends = tokenizer.eos_token_id if eos_token_id is None else eos_token_id
@@ -68,10 +68,13 @@ class Enforcer(LogitsProcessor):
         self.settings = dict(max_new_tokens=max_new_tokens, num_beams=num_beams, do_sample=do_sample, eos_token_id=ends)
         if do_sample:
             self.settings |= dict(temperature=temperature, top_k=top_k, top_p=top_p)
+        elif num_beams > 1:
+            self.settings["custom_generate"] = banked_beam_search
         self.policy, self.vocabulary, self.ends, self.prompt = policy or Policy(), len(tokenizer), ends, prompt
-        self.bonus = 0.0 if do_sample else bonus if bonus is not None else BEAM_BONUS if num_beams > 1 else 0.0
+        self.bonus = 0.0 if do_sample else bonus
         own_end = tokenizer.eos_token_id if tokenizer.eos_token != self.policy.separator else None
         self._no_end = None if own_end in ends else own_end
+        self._proposes = bool(self.bonus) or (num_beams > 1 and not do_sample)  # what the rule needs, likely or not
         self._enough = 1 if num_beams == 1 else (1 + max(1, len(ends))) * num_beams  # as many as beam search looks at
         self._warp = _warpers(temperature, top_k, top_p, 1 if num_beams == 1 else 1 + len(ends)) if do_sample else None
         self._witnesses: list[Witnesses | None] = []
@@ -96,6 +99,7 @@ class Enforcer(LogitsProcessor):
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """The scores, (R, V), with -inf for each token that is not allowed."""
         places, order, copies = self._configurations(input_ids), self._order(scores), len(scores) // len(self.rules)
+        self._here = places
         room, likeliest = self._limit - input_ids.shape[1], _first(order)
         free, rows, tokens, gains = [], [], [], []
         for i, here in enumerate(places):
@@ -134,8 +138,8 @@ class Enforcer(LogitsProcessor):
                  ) -> dict[int, float]:
         """Enough allowed tokens, the first candidates, but at least one; and what is added to the score of each."""
         allowed = {}
-        if self.bonus:
-            gain = self.bonus * witnesses.pressure(here, room)
+        if self._proposes:
+            gain = self.bonus and self.bonus * witnesses.pressure(here, room)
             allowed = {token: gain for token in dict.fromkeys(move[0] for move in witnesses.needed(here))
                        if self._allows(witnesses, here, room, token)}
         enough, refused = self._enough + len(allowed), False
@@ -202,6 +206,13 @@ class Enforcer(LogitsProcessor):
                 return ENDED
             here = self._step(witnesses, here, token)
         return here
+
+    def satisfied(self, hypothesis: int, token: int) -> int:
+        """How many literals of its rule hold once a hypothesis, by its number in the last call, takes the token."""
+        here, witnesses = self._here[hypothesis], self._witnesses[hypothesis * len(self.rules) // len(self._here)]
+        if witnesses is None or here is ENDED:
+            return 0
+        return sum(status == 2 for status, _ in self._step(witnesses, here, token).now.states)
 
     def texts(self, sequences: Tensor) -> list[str | None]:
         """What the outputs of generate, (B·n, T) with the prompt, say after the prompt; None in rows without a rule."""

@@ -158,7 +158,9 @@ def _tracked(cls: type) -> type:
             session = Session(self, ids, rules, longest_output(config, **kwargs))
             if enforce:
                 processors = kwargs.get("logits_processor") or ()
-                kwargs["logits_processor"] = [*processors, self._enforcer(session, config, kwargs)]
+                enforcer = self._enforcer(session, config, kwargs)
+                kwargs["logits_processor"] = [*processors, enforcer]
+                kwargs.setdefault("custom_generate", enforcer.settings.get("custom_generate"))
             output = super().generate(inputs, *args, decoder_session=session, decoder_rows=session.rows, **kwargs)
             self.nretm.verdicts = session.verdicts(getattr(output, "sequences", output))
             report(self.nretm.verdicts)

@@ -28,8 +28,13 @@ SEARCHES = {
     "nucleus": {"do_sample": True, "top_k": 0, "top_p": 0.8, "temperature": 1.5},
     "beam sampling": {"num_beams": 2, "do_sample": True},
     "diverse beam": {"num_beams": 4},
+    "beams in banks": {"num_beams": 4},
 }
-DIVERSE = {"num_beam_groups": 2, "diversity_penalty": 1.5, "custom_generate": diverse_beam_search}
+MORE = {  # what these searches are given besides the enforcer's settings
+    "beam": {"custom_generate": None},  # transformers' own
+    "diverse beam": {"num_beam_groups": 2, "diversity_penalty": 1.5, "custom_generate": diverse_beam_search},
+    "beams in banks": {"num_return_sequences": 2},
+}
 LONG = EXAMPLES > 1000  # then batches are wide, and how many texts were generated is said (pytest -s)
 FEWEST, MOST = (12, 16) if LONG else (1, 4)  # rules in a batch
 batches = settings(thorough, max_examples=max(1, EXAMPLES // 10))
@@ -93,11 +98,11 @@ def test_every_text_that_ends_obeys(generated):
         tok, drawn = kinds.tokenizer(kind), [rule for rule in drawn if possible(rule, kind, room + 1)]
         assume(drawn)
         enforcer, inputs = Enforcer(drawn, tok, max_new_tokens=room + 1, **SEARCHES[search]), prompts(kind, len(drawn))
-        model, more = decoder_only(kind, seed, "Llama" if seed % 2 else "GPT2"), {}
-        if search == "diverse beam":
-            more = DIVERSE
+        model = decoder_only(kind, seed, "Llama" if seed % 2 else "GPT2")
         torch.manual_seed(seed)
-        ids = model.generate(**inputs, logits_processor=[enforcer], **enforcer.settings, **more)
+        how = enforcer.settings | MORE.get(search, {})
+        ids = model.generate(**inputs, logits_processor=[enforcer], **how)
+        drawn = [rule for rule in drawn for _ in range(len(ids) // len(drawn))]
         for rule, text, verdict, row in zip(drawn, enforcer.texts(ids), enforcer.verdicts(ids), ids, strict=True):
             assert verdict, (str(rule), text)
             if kind == "byte-bpe":  # as a user would decode it
@@ -180,14 +185,27 @@ def equipped_output(search=None, room=24, rules=tiny.RULES, **more):
     return ids, model.nretm.verdicts
 
 
+ALL = {name: how | MORE.get(name, {}) for name, how in SEARCHES.items()} | {
+    "three of beam": {"num_beams": 4, "num_return_sequences": 3},
+    "three of sampling": {"do_sample": True, "num_return_sequences": 3}}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("search", [*SEARCHES.values(), {"num_beams": 4, "num_return_sequences": 3},
-                                    {"do_sample": True, "num_return_sequences": 3},
-                                    {"num_beams": 4, "num_beam_groups": 2, "diversity_penalty": 1.5}], ids=str)
+@pytest.mark.parametrize("search", ALL.values(), ids=ALL)
 def test_an_equipped_model_obeys_with_and_without_cache(search):
     ids, verdicts = equipped_output(search)
     assert len(verdicts) == 3 * search.get("num_return_sequences", 1) and all(verdicts)
     assert torch.equal(equipped_output(search, use_cache=False)[0], ids)
+
+
+@pytest.mark.parametrize("more", [{}, {"length_penalty": 0.3, "early_stopping": True}, {"num_return_sequences": 3}],
+                         ids=str)
+def test_without_rules_beams_in_banks_are_plain_beam_search(more):
+    model, inputs = decoder_only("byte-bpe"), prompts("byte-bpe", 3)
+    enforcer = Enforcer([None, None, None], kinds.tokenizer("byte-bpe"), max_new_tokens=12, num_beams=4)
+    plain = model.generate(**inputs, **(enforcer.settings | more | {"custom_generate": None}))
+    banked = model.generate(**inputs, **enforcer.settings, **more, logits_processor=[enforcer])
+    assert torch.equal(plain, banked)
 
 
 def test_a_row_without_a_rule_is_as_it_was():
@@ -258,18 +276,18 @@ def test_what_cannot_be_obeyed_is_said_before_generating():
         equipped_output(room=3, rules=[None, None, "Len(6)"])
 
 
-def test_a_bonus_brings_needed_phrases_forward_and_is_off_in_greedy_search():
+@pytest.mark.parametrize("banks", [False, True])
+def test_a_bonus_or_banks_bring_needed_phrases_forward(banks):
     tok = kinds.tokenizer("byte-bpe")
     rule, inputs, model = "Copy(car) & Copy(snow)", prompts("byte-bpe", 1), decoder_only("byte-bpe")
     places = []
-    for bonus in (0.0, 1000.0):
-        enforcer = Enforcer([rule], tok, max_new_tokens=20, num_beams=2, bonus=bonus)
-        text = enforcer.texts(model.generate(**inputs, logits_processor=[enforcer], **enforcer.settings))[0]
+    for helped in (False, True):
+        enforcer = Enforcer([rule], tok, max_new_tokens=20, num_beams=2, bonus=1000.0 * (helped and not banks))
+        how = enforcer.settings if helped and banks else enforcer.settings | {"custom_generate": None}
+        text = enforcer.texts(model.generate(**inputs, logits_processor=[enforcer], **how))[0]
         assert nretm.check(rule, text)
         places.append(text.lower().index("car"))
     assert places[1] < places[0]
-    assert Enforcer([rule], tok, max_new_tokens=20).bonus == 0.0
-    assert Enforcer([rule], tok, max_new_tokens=20, num_beams=2).bonus > 0.0
 
 
 def test_a_model_that_may_not_write_what_it_wants_does_not_write_spaces_instead():
