@@ -365,7 +365,8 @@ def prompt_of(instance: Instance) -> str:
     kind, targets = instance.kind, instance.targets
     if kind == "c14":
         return f"Write a passage with the sentences {', '.join(repr(ending) for ending in targets[0])}."
-    return {"w": "Write a long word.", "s": "Write a sentence.", "p": "Write a short paragraph."}[STRUCTURES[kind][0]]
+    return {"w": "Write a long English word in lowercase letters.", "s": "Write a sentence.",
+            "p": "Write a short paragraph."}[STRUCTURES[kind][0]]
 
 
 def peers_verdict(instance: Instance, text: str) -> bool:

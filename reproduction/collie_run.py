@@ -108,11 +108,12 @@ class Writer:
         return [texts[i:i + trials] for i in range(0, len(texts), trials)]
 
     @torch.no_grad()
-    def obey(self, prompts: list[str], rules: list, room: int, size: int, bonus: float) -> list[list[str]]:
-        """The likeliest of `size` particles for each prompt, whose rule is enforced."""
+    def obey(self, prompts: list[str], rules: list, room: int, **options) -> list[list[str]]:
+        """The likeliest of several particles for each prompt with its rule enforced; options of Particles."""
+        size = options["size"]
         inputs = self.read(prompts, size)
         enforcer = nretm.Enforcer(rules, self.tokenizer, WRITING, max_new_tokens=room)
-        particles = Particles(rules, self.tokenizer, WRITING, size, bonus)
+        particles = Particles(rules, self.tokenizer, WRITING, **options)
         begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -200,9 +201,10 @@ def _rows(writer: Writer, group: list[Instance], room: int, mode: str) -> list[d
     kind = group[0].kind
     torch.manual_seed(zlib.crc32(str(group[0].id).encode()))  # a run that was stopped goes on as if it had not been
     if mode == "enforced":
-        size = PARTICLES[kind] if room <= VERY_LONG else 1
+        options = {"size": PARTICLES[kind] if room <= VERY_LONG else 1, "bonus": BONUS.get(kind, 0.0)}
+        options |= {"meant": math.inf} if kind in ("c01", "c02", "c03") else {}  # there the word is all there is
         found = writer.obey([prompt_of(instance) for instance in group], [asked_of(instance) for instance in group],
-                            room, size, BONUS.get(kind, 0.0))
+                            room, **options)
     else:
         found = writer.write([instance.prompt for instance in group], room, _texts_at_once(kind, mode))
     rows = []

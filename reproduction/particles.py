@@ -47,8 +47,9 @@ class Particle(NamedTuple):
 class Particles:
     """The particles of a batch, `size` for each rule, as a search of `nretm.modeling.beam_loop`."""
 
-    def __init__(self, rules: list, tokenizer, policy, size: int, bonus: float = 0.0):
-        self.tokenizer, self.size, self.bonus = tokenizer, size, bonus
+    def __init__(self, rules: list, tokenizer, policy, size: int, bonus: float = 0.0,
+                 meant: float = MEANT):
+        self.tokenizer, self.size, self.bonus, self.meant = tokenizer, size, bonus, meant
         self.reader = reader_for(tokenizer, policy)
         self.automata = [automaton_for(rule, self.reader) for rule in rules]
         self.rows = [Particle(automaton.start) for automaton in self.automata for _ in range(size)]
@@ -124,7 +125,7 @@ class Drawing(LogitsProcessor):
         letters = torch.nn.functional.pad(self.letters, (0, scores.shape[-1] - len(self.letters)))  # (V,)
         for i, particle in enumerate(self.particles.rows if self.particles.bonus else ()):
             scores[i, self._needed(i, particle)] += self.particles.bonus
-        unmeant = (ends == 1) & letters & (scores < scores.amax(dim=-1, keepdim=True) - MEANT)
+        unmeant = (ends == 1) & letters & (scores < scores.amax(dim=-1, keepdim=True) - self.particles.meant)
         scores = scores.masked_fill(unmeant | (ends == 2) & ~letters, -torch.inf)
         best, tokens = scores.topk(TOP, dim=-1)
         noise = -torch.empty_like(best).exponential_().log_()
