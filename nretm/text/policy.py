@@ -33,7 +33,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]+|_+")
 # match there, and two patterns do the same: real text that is tracked for the first time takes a quarter of the time.
 _PLAIN_WORD = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?:n't|N'T|'[sSmMdD]|'ll|'LL|'re|'RE|'ve|'VE)?,?"
 _CUT_IN_TWO = r"\b(?i:cannot|gimme|gonna|gotta|lemme|wanna)(?:n't|N'T|\b)"
-_PLAIN = re.compile(rf"(?!.*{_CUT_IN_TWO}){_PLAIN_WORD}(?: {_PLAIN_WORD})*[.!?]?")
+_PLAIN = re.compile(rf"(?!.*{_CUT_IN_TWO}){_PLAIN_WORD}(?: {_PLAIN_WORD})*[!?]*[.]?")
 _PLAIN_PARTS = re.compile(r"[\w-]+?(?=n't|N'T)|n't|N'T|'?[\w-]+|[,.!?]")
 _tokenizer, _word_characters = NLTKWordTokenizer(), RegexpTokenizer(r"\w+")
 _ASCII_WORDS = re.compile(r"\w+")  # the same where no letter is beyond ASCII, and fast
