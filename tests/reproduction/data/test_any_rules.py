@@ -14,7 +14,8 @@ from reproduction.data import any_rules, builtin_stories
 from reproduction.data.any_rules import KINDS, LONG, LONG_LITERALS, MOST_LITERALS, UNSEEN
 
 ROWS = reproduction.data.rows("rocstories", "train", size=300)
-SHARES = any_rules.shares("demo")
+SHARES = replace(any_rules.shares("demo"), shortened=0.08, ranges=0.3, count=0.5, word_at=0.7, sentences=0.4,
+                 len_of_every=0.4, stop_words_of_every=0.3, negation=2.0)  # every kind, whatever the profile leaves out
 
 
 @cache
