@@ -1,7 +1,7 @@
 """`python -m reproduction bench enforcement`: what the guarantee costs, beside the same generation without it.
 
 Random weights of T5-Base's shape with a vocabulary of 32,000, equipped, eight rows with five beams: the soft step, with
-rules tracked, against the same step enforced. With `--causal DIR` also a decoder-only model of one's own, plain and
+rules tracked, against the same step enforced. With `--causal DIR` a decoder-only model of one's own instead, plain and
 enforced; the step of its enforcer against the length of the text; and, if llguidance or outlines-core are installed,
 two rules that a regular expression can say as well, beside them. Generation is timed by the processor's time, in turns;
 a ratio is the median over rounds, with the lowest and the highest. Steps of an enforcer are medians of the wall's time.
@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 import torch
@@ -183,19 +184,22 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", nretm.RuleBroken)
-    record = {"steps": t5(given.small, given.tokens, given.rounds)}
     command = f"python -m reproduction bench enforcement --tokens {given.tokens} --rounds {given.rounds}"
     if given.causal:
         model = AutoModelForCausalLM.from_pretrained(given.causal).eval()
         tok = AutoTokenizer.from_pretrained(given.causal)
         tok.pad_token = tok.pad_token or tok.eos_token
-        record["steps"] += causal(model, tok, given.tokens, given.rounds)
-        record |= {"beside": beside(tok), "growth": growth(tok)}
+        part = {"beside": beside(tok), "growth": growth(tok), "steps": causal(model, tok, given.tokens, given.rounds)}
         command += f" --causal {Path(given.causal).name}"
-        print(record["growth"])
+    else:
+        part = {"steps": t5(given.small, given.tokens, given.rounds)}
     if given.keep:
-        record |= {"command": f"{command} --keep"} | surroundings()
         path = results_folder(ROOT, "demo") / "tables" / "cost_enforcement.json"
+        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"steps": [], "commands": []}
+        rows = {row["what"]: row for row in (*record["steps"], *part["steps"])}
+        steps = sorted(rows.values(), key=itemgetter("what"))
+        commands = sorted({*record["commands"], f"{command} --keep"})
+        record |= part | {"steps": steps, "commands": commands} | surroundings()
         write_whole(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         print(f"written: {path}")
 
