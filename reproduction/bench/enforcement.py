@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
 
@@ -114,7 +115,8 @@ def beside(tok) -> list[dict]:
                 print(f"{library} is not installed")
                 continue
             tokenizer = once.setdefault(library, vocabulary)
-            rows.append({"rule": name, "library": library, "tokenizer, once": f"{1000 * tokenizer:.0f} ms",
+            name_and_version = library if peer is _ours else f"{library} {version(library)}"
+            rows.append({"rule": name, "library": name_and_version, "tokenizer, once": f"{1000 * tokenizer:.0f} ms",
                          "rule, once": f"{1000 * compiled:.1f} ms", "mask": f"{statistics.median(taken):.0f} µs"})
             print(rows[-1], flush=True)
     return rows
