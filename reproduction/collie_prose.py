@@ -38,7 +38,7 @@ class Prose(nretm.Predicate):
     w: nretm.Phrase
 
     def start(self, policy):
-        return Written(allowed=frozenset(run.strip(AROUND) for run in self.w.split()))
+        return Written(allowed=frozenset(form for run in self.w.split() for form in (run, run.strip(AROUND)) if form))
 
     def horizon(self):
         return 1, 0
@@ -47,10 +47,10 @@ class Prose(nretm.Predicate):
         good, ended, allowed = written
         text = run.text.lstrip()
         gap = run.text[:len(run.text) - len(text)]
-        good = good and (gap in ("", " ", "\n\n") or (gap == "  " and _begins(text.strip(AROUND), allowed)))
+        good = good and (gap in ("", " ", "\n\n") or ("\n" not in gap and _begins(text.strip(AROUND), allowed)))
         for word in text.split():
             bare = word.strip(AROUND)
-            known = _begins(bare, allowed)
+            known = _begins(bare, allowed) or _begins(word, allowed)
             good = good and (known or ((not ended or _capital(word)) and plain(word, allowed)))
             ended = word[-1] in ".!?" and (not known or plain(bare))
         return Written(good, ended, allowed)
@@ -101,6 +101,8 @@ def plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
     if body == word:
         return True
     last = re.split(r"\W", body)[-1]
+    if word[-1] in "!?":  # no abbreviation
+        return last.isalnum()
     return last.isdigit() or (len(last) > 1 and last.isalpha() and last.lower() not in SHORTENED)
 
 

@@ -9,6 +9,7 @@ draw on from there.  The idea is that of sequential Monte Carlo (Lew et al., 202
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -45,10 +46,10 @@ class Particle(NamedTuple):
 
 
 class Particles:
-    """The particles of a batch, `size` for each rule, as a search of `nretm.modeling.beam_loop`."""
+    """The particles of a batch, `size` for each rule, as a search of `nretm.modeling.beam_loop`; for the others see
+    `Drawing`."""
 
-    def __init__(self, rules: list, tokenizer, policy, size: int, bonus: float = 0.0,
-                 meant: float = MEANT):
+    def __init__(self, rules: list, tokenizer, policy, size: int, bonus: float = 0.0, meant: float = MEANT):
         self.tokenizer, self.size, self.bonus, self.meant = tokenizer, size, bonus, meant
         self.reader = reader_for(tokenizer, policy)
         self.automata = [automaton_for(rule, self.reader) for rule in rules]
@@ -116,9 +117,7 @@ class Drawing(LogitsProcessor):
 
     def __init__(self, particles: Particles):
         self.particles = particles
-        pieces = [particles.reader.token_bytes[token] or b"" for token in range(len(particles.tokenizer))]
-        self.letters = torch.tensor([piece[:1].isalnum() for piece in pieces])
-        self.ends = torch.tensor([2 if piece[-1:] == b"-" else int(piece[-1:].isalnum()) for piece in pieces] + [0])
+        self.letters, self.ends = _letters(particles.reader, len(particles.tokenizer))
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         ends = self.ends[input_ids[:, -1:].clamp(max=len(self.ends) - 1)]  # (R, 1)
@@ -136,4 +135,14 @@ class Drawing(LogitsProcessor):
         literals = zip(automaton.predicates, at.memories, at.states, strict=True)
         texts = [text for predicate, memory, (status, _) in literals if isinstance(predicate, Copy | WordAt)
                  and status != 2 for text in predicate.need(memory, at).texts]
-        return [self.particles.tokenizer(text, add_special_tokens=False)["input_ids"][0] for text in texts]
+        spelled = [self.particles.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+        return [ids[0] for ids in spelled if ids]
+
+
+@lru_cache(maxsize=4)
+def _letters(reader, count: int) -> tuple[Tensor, Tensor]:
+    """Of each token whether it begins with a letter or figure, (V,), and of what is written last, (V + 1,), whether it
+    ends with one (1), with a hyphen (2) or otherwise (0)."""
+    pieces = [reader.token_bytes[token] or b"" for token in range(count)]
+    return (torch.tensor([piece[:1].isalnum() for piece in pieces]),
+            torch.tensor([2 if piece[-1:] == b"-" else int(piece[-1:].isalnum()) for piece in pieces] + [0]))
