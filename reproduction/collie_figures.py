@@ -65,10 +65,12 @@ def main() -> None:
     plain = {row["id"]: row["perplexity"] for row in modes.get("plain", ())}
     judgments = {mode: judged(rows, instances, peer) for mode, rows in modes.items()}
     for kind, cells in judgments.get("enforced", {}).items():
-        cells["over plain"] = geometric_mean(row["perplexity"] / plain[row["id"]] for row in modes["enforced"]
-                                             if row["kind"] == kind and plain.get(row["id"]))
-    figures = {"model": arguments.model, "split": arguments.split, "instances": len(instances), "seed": 0,
-               "modes": judgments} | surroundings()
+        both = geometric_mean(row["perplexity"] / plain[row["id"]] for row in modes["enforced"]
+                              if row["kind"] == kind and plain.get(row["id"]))  # the same instances, or else samples
+        other = judgments.get("plain", {}).get(kind, {}).get("perplexity")
+        cells["over plain"] = both or (cells["perplexity"] / other if other and cells["perplexity"] else None)
+    figures = {"model": arguments.model, "split": arguments.split, "instances": len(instances),
+               "seed": "from the ids of the instances", "modes": judgments} | surroundings()
     write_whole(Path(arguments.figures), json.dumps(figures, indent=1) + "\n")
     for mode, kinds in figures["modes"].items():
         for kind, cells in kinds.items():
