@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
 from nretm.tracking.token_bytes import TokenBytes
 
 _WORD = re.compile(rb" \w+")
+ENDINGS = 20  # pieces of letters that are looked at for one that prolongs a word in one token
 
 
 class Spelling:
@@ -21,6 +23,8 @@ class Spelling:
                 self.token_ids.setdefault(piece, token_id)
         words = [piece.decode() for piece in self.token_ids if _WORD.fullmatch(piece)]
         self.words = sorted(words, key=lambda word: not (word[1:].isalpha() and word.islower()))  # plain ones first
+        letters = itertools.islice((piece.decode() for piece in self.token_ids if piece.isalpha()), ENDINGS)
+        self.endings = ("s", "ed", "y", *letters)  # what may prolong a word
         self._longest = max(map(len, self.token_ids), default=0)
         self._known: dict[str, tuple[int, ...] | None] = {}
 

@@ -262,8 +262,7 @@ class Witnesses:
             spaced = [move for mark in ".!?" if (move := spell(f" {mark}"))][:1]
             self._marks = marks or spaced
             self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
-        endings = (piece.decode() for piece in spell.token_ids if piece.isalpha())
-        self._endings = shortest(("s", "ed", "y", *endings))  # if "snow" must not be said, perhaps "snows" may
+        self._endings = shortest(spell.endings)  # if "snow" must not be said, perhaps "snows" may
         if any(type(p).need is Predicate.need for p in predicates):
             words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
         if self._exhaustive:
