@@ -36,8 +36,8 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -
         outputs = generate(model, tokenizer, experiment, settings, test)
         scores[csr_of(kind)] = metrics.csr(rules, outputs)
         if experiment.tracked:
-            some = dataclasses.replace(experiment, enforced=True), settings, test[:ENFORCED_SIZE]
-            scores[csr_of(kind, enforced=True)] = metrics.csr(rules[:ENFORCED_SIZE], generate(model, tokenizer, *some))
+            forced = _enforced(model, tokenizer, experiment, settings, test[:ENFORCED_SIZE])
+            scores[csr_of(kind, enforced=True)] = metrics.csr(rules[:ENFORCED_SIZE], forced)
         if kind == "any":
             scores["ROUGE-L any"] = metrics.rouge_l([example.references for example in test], outputs)
         for example, text in zip(test, outputs, strict=True):
@@ -59,6 +59,22 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -
     path = run_files.run_path(results_folder(root, profile), name, 0)
     run_files.write_run(path, record, scores, rows)
     return path
+
+
+def _enforced(model, tokenizer, experiment, settings, examples: list) -> list[str]:
+    """What is written with the rule enforced; for a rule that is refused nothing, so that it counts as broken."""
+    taken = [example for example in examples if _is_taken(example.rule, tokenizer, settings)]
+    texts = generate(model, tokenizer, dataclasses.replace(experiment, enforced=True), settings, taken)
+    written = {id(example): text for example, text in zip(taken, texts, strict=True)}
+    return [written.get(id(example), "") for example in examples]
+
+
+def _is_taken(rule, tokenizer, settings) -> bool:
+    try:
+        nretm.Enforcer([rule], tokenizer, max_new_tokens=settings.max_new_tokens)
+        return True
+    except ValueError:
+        return False
 
 
 def main() -> None:

@@ -23,10 +23,12 @@ SHORTENED = frozenset("""
 
 
 class Written(NamedTuple):
-    """Whether all is well so far, whether a sentence has just ended, and what may stand there all the same."""
+    """Whether all is well so far, whether a sentence has just ended or the text ends with a hyphen, and what may stand
+    there all the same."""
 
     good: bool = True
     ended: bool = True
+    hyphen: bool = False
     allowed: frozenset[str] = frozenset()
 
 
@@ -44,16 +46,17 @@ class Prose(nretm.Predicate):
         return 1, 0
 
     def write(self, written, run, sentence):
-        good, ended, allowed = written
+        good, ended, hyphen, allowed = written
         text = run.text.lstrip()
         gap = run.text[:len(run.text) - len(text)]
-        good = good and (gap in ("", " ", "\n\n") or ("\n" not in gap and _begins(text.strip(AROUND), allowed)))
+        spaced = gap in ("", " ", "\n\n") or ("\n" not in gap and _begins(text.strip(AROUND), allowed))
+        good = good and not hyphen and spaced
         for word in text.split():
             bare = word.strip(AROUND)
             known = _begins(bare, allowed) or _begins(word, allowed)
             good = good and (known or ((not ended or _capital(word)) and plain(word, allowed)))
             ended = word[-1] in ".!?" and (not known or plain(bare))
-        return Written(good, ended, allowed)
+        return Written(good, ended, text.endswith("-"), allowed)
 
     def state(self, written, at):
         if not written.good or not at.sentence:
@@ -97,6 +100,8 @@ def plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
     if any(mark in body for mark in ".!?…*#_|:()[]<>/=+~") or body.count("-") > 1 or len(word) - len(body) > 1:
         return False
     if not re.search(r"\w|—|–|&|\ufffd", body):  # a sign by itself
+        return False
+    if len(re.findall("['’]", body.strip(AROUND))) > 1 or re.search(r"([^\W\d])\1\1", body):  # "that'l'l't", "awww"
         return False
     if body == word:
         return True

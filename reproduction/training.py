@@ -42,6 +42,8 @@ from reproduction.report import run_files
 from reproduction.settings import Settings, add_options, described, profile_names, settings_for
 from reproduction.tasks import TASKS
 
+BEST = "choice"  # of a checkpoint: the measure on dev and, where that is the same, the lower loss
+
 
 class Stopped(RuntimeError):
     """A training that cannot continue, in one sentence: what happened, what is kept, what to do."""
@@ -143,10 +145,11 @@ def _train(experiment: Experiment, settings: Settings, work: Path):
     def measure(prediction) -> dict[str, float]:
         tokens = prediction.predictions.clip(min=0)  # batches are joined with -100
         outputs = texts(tokens.tolist(), tokenizer, task.policy.separator)
-        return {task.dev_measure: task.dev_score(judged, outputs).value}
+        score = task.dev_score(judged, outputs).value
+        return {task.dev_measure: score, BEST: score - float(prediction.losses.mean()) / 100}
 
     trainer = Seq2SeqTrainer(
-        model=model, args=_arguments(task.dev_measure, settings, work), train_dataset=rows, eval_dataset=dev,
+        model=model, args=_arguments(settings, work), train_dataset=rows, eval_dataset=dev,
         data_collator=nretm.Collator(model, tokenizer, table), processing_class=tokenizer, compute_metrics=measure,
         callbacks=[_Log(work / "log.jsonl"), _Generation(task, settings)],
         optimizers=(_optimizer(model, settings), None))
@@ -179,7 +182,7 @@ def training_order(lengths: list[int], settings: Settings) -> list[int]:
     return order[:wanted]
 
 
-def _arguments(dev_measure: str, settings: Settings, work: Path) -> Seq2SeqTrainingArguments:
+def _arguments(settings: Settings, work: Path) -> Seq2SeqTrainingArguments:
     on_cpu = _device(settings) == "cpu"
     return Seq2SeqTrainingArguments(
         output_dir=str(work), max_steps=settings.steps, per_device_train_batch_size=settings.batch,
@@ -189,7 +192,7 @@ def _arguments(dev_measure: str, settings: Settings, work: Path) -> Seq2SeqTrain
         seed=settings.seed, use_cpu=on_cpu, per_device_eval_batch_size=settings.decode_batch,
         eval_strategy="steps", eval_steps=settings.evaluate_every, save_strategy="steps",
         save_steps=settings.evaluate_every, save_total_limit=2, load_best_model_at_end=True,
-        metric_for_best_model=dev_measure, greater_is_better=True, predict_with_generate=True,
+        metric_for_best_model=BEST, include_for_metrics=["loss"], greater_is_better=True, predict_with_generate=True,
         generation_num_beams=settings.dev_beams, logging_steps=max(1, min(50, settings.evaluate_every // 2)),
         train_sampling_strategy="sequential" if settings.alike else "random",
         remove_unused_columns=False, label_names=["labels"], dataloader_pin_memory=not on_cpu, report_to="none")

@@ -232,7 +232,7 @@ class Count(Local):
         if not wanted or not missing:
             return Need(0, () if wanted or to_go(self.n, mentions.count) else (f" {self.w}",))
         rests = tuple(" " + " ".join(rest) for rest in mentions.rests)
-        return Need(1, (*rests, f" {self.w}"))
+        return Need(missing, (*rests, f" {self.w}"))
 
     def holds(self, text, tolerance=0):
         return abs(to_go(self.n, self._count(text))) <= tolerance

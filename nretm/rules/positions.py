@@ -82,7 +82,7 @@ class _WordAt(Placed):
         if self._missed(spot):
             return LOST
         if isinstance(self.k, int) and sentences_before(self.k, at):
-            return Need(sentences_before(self.k, at))
+            return Need(sentences_before(self.k, at) + max(self.i, 1))
         if spot.hit:
             return Need()
         open_ = at.open or not isinstance(self.k, Every)

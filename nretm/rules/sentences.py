@@ -117,7 +117,7 @@ class Sentences(Placed):
         if self.broken(passage, at):
             return LOST
         if not self._begun(passage):
-            return Need(1)
+            return Need(max(to_go(self.n, 0), 1))
         if isinstance(self.p, Every) and not (at.open or passage.ended):  # there may be no more paragraphs
             return Need()
         return Need(max(to_go(self.n, passage.ended) - at.open, 0))

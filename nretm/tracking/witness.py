@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import Counter
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ from nretm.tracking.spelling import spelling_for
 
 SMALL = 64  # tokens of a vocabulary that is searched exhaustively
 BUDGET, EXHAUSTIVE = 400, 50_000  # configurations that one search goes on from, in a large and in a small vocabulary
+AT_START = 4_000  # the same before the first token, where a rule is taken or refused
+CROWD = 4  # configurations that look alike count as a step farther away, so that a search leaves a dead end
 HINT = 3  # tokens of a witness that are tried first from like configurations
 NEVER = 10**9  # tokens: there is no witness
 FAR = 100  # the distance of a literal that is broken unless the open word continues
@@ -107,8 +110,9 @@ class Witnesses:
             self.automaton.verdict(self.automaton.end(here)) == "satisfied"
 
     def _search(self, root: Configuration, room: int) -> int | None:
-        number, budget = itertools.count(), EXHAUSTIVE if self._exhaustive else BUDGET
-        reached = {root: 0}  # in how many tokens
+        budget = EXHAUSTIVE if self._exhaustive else AT_START if root is self.automaton.start else BUDGET
+        number = itertools.count()
+        reached, crowd = {root: 0}, Counter()  # in how many tokens, and how many look alike
         heap = [(0, 0, 0, root, None)]  # distance, tokens, number, configuration, trail: (trail before, token, here)
         if not self._exhaustive and self.distance(root)[1] > room:
             heap = []
@@ -139,7 +143,9 @@ class Witnesses:
                 if least > room - total and not self._exhaustive:
                     continue
                 reached[after] = total
-                heapq.heappush(heap, (distance, total, next(number), after, steps))
+                like = after.now.sentence, after.now.states
+                crowd[like] += 1
+                heapq.heappush(heap, (distance + crowd[like] // CROWD, total, next(number), after, steps))
         if heap:  # the budget is spent: what was reached may still have a witness
             reached = {root: 0}
         for here, cost in reached.items():

@@ -70,12 +70,12 @@ class Literals:
     ranges  the share of all counts that are asked for as a range: 4..6, 4.. or ..6
     """
 
-    def __init__(self, told: Sequence[Story], ranges: float, rng: random.Random):
-        self.told, self.ranges, self.rng = told, ranges, rng
-        self.words = [n for story in told for n in story.facts.words]
-        self.stop_words = [n for story in told for n in story.facts.stop_words]
+    def __init__(self, known: Sequence[Story], ranges: float, rng: random.Random):
+        self.known, self.ranges, self.rng = known, ranges, rng
+        self.words = [n for story in known for n in story.facts.words]
+        self.stop_words = [n for story in known for n in story.facts.stop_words]
         self.sharing: dict[str, list[int]] = defaultdict(list)  # the stories that have a word
-        for number, story in enumerate(told):
+        for number, story in enumerate(known):
             for word in story.vocabulary:
                 self.sharing[word].append(number)
 
@@ -156,7 +156,7 @@ class Literals:
         if not words:
             return None
         word = self.rng.choice(words)
-        some = [self.told[number] for number in self.rng.choices(self.sharing[word], k=ALIKE)]
+        some = [self.known[number] for number in self.rng.choices(self.sharing[word], k=ALIKE)]
         other = max(some, key=lambda other: len(other.vocabulary & story.vocabulary))
         same = next(k for k, words in enumerate(other.words, 1) if word in words)
         return self.phrase(other, same if self.rng.random() < 0.5 else None)

@@ -83,12 +83,12 @@ def prepare(rows: Sequence[tuple[str, Sequence[str]]], kind: str, split: str, se
             policy: Policy = Policy()) -> tuple[list[Example], dict[str, int]]:
     """Examples of the stories, given as (id, sentences), and how many stories were left out because nothing fitted."""
     rng = random.Random(f"rules {kind} {split} {seed}")
-    told = [Story.read(name, sentences, policy) for name, sentences in rows]
-    grammar = _Grammar(shares, Literals(told, shares.ranges, rng), rng)
+    known = [Story.read(name, sentences, policy) for name, sentences in rows]
+    grammar = _Grammar(shares, Literals(known, shares.ranges, rng), rng)
     examples = []
     for turn in range(shares.rules_per_story if split == "train" else 1):
         templates = _templates(rows, shares.templates, split, seed + turn, rng, policy) if kind == "any" else {}
-        for story, (name, sentences) in zip(told, rows, strict=True):
+        for story, (name, sentences) in zip(known, rows, strict=True):
             cut = kind == "any" and name not in templates and rng.random() < shares.shortened
             if cut and story.size > SHORTENED[-1]:
                 story = Story.read(name, sentences[:rng.choice(SHORTENED)], policy)

@@ -127,8 +127,8 @@ def _state(story: Story, literal: Rule, step: int) -> str:
 
 def bars_html(story: Story, step: int) -> str:
     """The likeliest next tokens: blue with the tracker, gray without; the one that was written is bold."""
-    rows = "".join(f'<b{" class=w" if one.written else ""}>{escape(one.token)}</b><span>{_bar(one.tracked)}'
-                   f'{_bar(one.plain)}</span>' for one in story.candidates[step])
+    rows = "".join(f'<b{" class=w" if word.written else ""}>{escape(word.token)}</b><span>{_bar(word.tracked)}'
+                   f'{_bar(word.plain)}</span>' for word in story.candidates[step])
     return f'<div class="nretm-bars">{rows}</div>'
 
 

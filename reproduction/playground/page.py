@@ -47,15 +47,15 @@ def rules(each: int = EACH) -> dict[str, list[Rule]]:
 
 def entry(story: Story, other: Story) -> dict:
     """What the page has to know of a rule."""
-    def card(title: str, told: Story) -> str:
-        return f"<h4>{title} {drawing.verdict_html(told)}</h4>{drawing.story_html(told)}"
+    def card(title: str, written: Story) -> str:
+        return f"<h4>{title} {drawing.verdict_html(written)}</h4>{drawing.story_html(written)}"
 
     literals = story.rule.literals
     return {"literals": list(map(str, literals)), "nretm": card("NRETM", story), "t5": card("T5, the same rule", other),
             "matrix": drawing.matrix_svg(story), "track": drawing.track_svg(story), "start": story.telling_step,
             "tokens": story.tokens,
             "states": [[(cell.text, cell.shade) for cell in story.matrix.panels[literal][1]] for literal in literals],
-            "candidates": [[(one.token, round(one.tracked, 3), round(one.plain, 3), int(one.written)) for one in step]
+            "candidates": [[(w.token, round(w.tracked, 3), round(w.plain, 3), int(w.written)) for w in step]
                            for step in story.candidates]}
 
 

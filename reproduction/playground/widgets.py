@@ -77,8 +77,9 @@ class Playground:
         self._written, self.story, self.frames = wanted, story, frames
         self.error.value = ""
         titles = ("NRETM, enforced" if self.enforce.value else "NRETM", "T5, the same rule")
-        self.stories.value = _columns([_card(f"<h4>{title} {drawing.verdict_html(told)}</h4>{drawing.story_html(told)}")
-                                       for title, told in zip(titles, (story, other), strict=True) if told])
+        shown = [(title, it) for title, it in zip(titles, (story, other), strict=True) if it]
+        self.stories.value = _columns([_card(f"<h4>{title} {drawing.verdict_html(it)}</h4>{drawing.story_html(it)}")
+                                       for title, it in shown])
         self.track.value = (f'<div class="nretm"><h4>how much the tracker changes the next word, step by step</h4>'
                             f'<div style="padding:0 8px">{drawing.track_svg(story)}</div></div>')
         self.slider.max = len(frames) - 1

@@ -34,13 +34,13 @@ def build(results: str | Path) -> pandas.DataFrame:
     runs, lines = read_runs(results), []
     for kind, title in ROWS.items():
         for model in MODELS:
-            one = figure(runs.get(f"any-{model}", []), csr_of(kind))
+            cell = figure(runs.get(f"any-{model}", []), csr_of(kind))
             forced = figure(runs.get(f"any-{model}", []), csr_of(kind, enforced=True))
             own = figure(runs.get(f"{kind}-{model}", []), "CSR") if kind in STORY_RULES else Missing("no such model")
             steps = runs[f"any-{model}"][0]["steps"] if f"any-{model}" in runs else None
             line = {"kind": kind, "row": title, "model": MODELS[model], "steps": steps}
-            line |= {} if isinstance(one, Missing) else {"any rule": one.value, "low": one.low, "high": one.high,
-                                                         "n": one.n}
+            line |= {} if isinstance(cell, Missing) else {"any rule": cell.value, "low": cell.low, "high": cell.high,
+                                                          "n": cell.n}
             line |= {} if isinstance(forced, Missing) else {"enforced": forced.value, "n enforced": forced.n}
             lines.append(line | ({} if isinstance(own, Missing) else {"specialist": own.value}))
     columns = ["kind", "row", "model", "any rule", "low", "high", "n", "steps", "specialist", "enforced", "n enforced"]
@@ -83,15 +83,15 @@ def plot(results: str | Path):
     figure_, axes = plt.subplots(figsize=(7.5, 3.8), layout="constrained")
     for (model, title), color in zip(MODELS.items(), (BLUE, ORANGE), strict=True):
         found = {n: figure(runs.get(f"any-{model}", []), csr_by_literals(n)) for n in range(1, 11)}
-        points = {n: one for n, one in found.items() if not isinstance(one, Missing)}
-        values = [one.value for one in points.values()]
-        errors = [[max(one.value - one.low, 0) for one in points.values()],
-                  [max(one.high - one.value, 0) for one in points.values()]]
+        points = {n: cell for n, cell in found.items() if not isinstance(cell, Missing)}
+        values = [cell.value for cell in points.values()]
+        errors = [[max(cell.value - cell.low, 0) for cell in points.values()],
+                  [max(cell.high - cell.value, 0) for cell in points.values()]]
         after = "".join(f" ({run['steps']:,} steps)" for run in runs.get(f"any-{model}", [])[:1])
         axes.errorbar(list(points), values, errors, color=color, marker="o", markersize=4, capsize=2,
                       label=f"{title}, one model for any rule{after}")
         own = {kind: figure(runs.get(f"{kind}-{model}", []), "CSR") for kind in STORY_RULES}
-        own = {LITERALS[kind]: one.value for kind, one in own.items() if not isinstance(one, Missing)}
+        own = {LITERALS[kind]: cell.value for kind, cell in own.items() if not isinstance(cell, Missing)}
         axes.plot(list(own), list(own.values()), "D", color=color, fillstyle="none",
                   label=f"{title}, one model per rule (Table 1)")
     axes.axvspan(any_rules.MOST_LITERALS + 0.5, 10.5, color="#eeeeee", zorder=0)

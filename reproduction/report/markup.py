@@ -23,19 +23,25 @@ class Page(str):
 
 
 def table(frame: pandas.DataFrame) -> Page:
-    """A frame of strings, left-aligned and without its index; groups of columns share a heading."""
+    """A frame, left-aligned and without its index; groups of columns share a heading, and missing figures are empty."""
     head = ""
     if frame.columns.nlevels > 1:
         groups = [(name, len(list(run))) for name, run in groupby(frame.columns.get_level_values(0))]
         head = _row([(name, f" colspan='{width}'") for name, width in groups], "th")
     head += _row([(str(name), "") for name in frame.columns.get_level_values(-1)], "th")
-    body = "".join(_row([(str(cell), "") for cell in cells], "td") for cells in frame.astype(object).to_numpy())
+    body = "".join(_row([(_text(cell), "") for cell in cells], "td") for cells in frame.astype(object).to_numpy())
     return Page(f"<table style='border-collapse:collapse'><thead>{head}</thead><tbody>{body}</tbody></table>")
 
 
 def _row(cells: list[tuple[str, str]], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}{more} style='{CELL}{_color(text)}'>{html.escape(text)}</{tag}>"
                             for text, more in cells) + "</tr>"
+
+
+def _text(cell) -> str:
+    if isinstance(cell, float) or cell is pandas.NA:
+        return "" if pandas.isna(cell) else f"{cell:,.1f}"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
 
 
 def _color(text: str) -> str:

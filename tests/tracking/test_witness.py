@@ -210,3 +210,13 @@ def test_an_automaton_may_forget_its_configurations_at_any_time(monkeypatch):
     ids = tok(" A car drove on through the tree and the stones were cold", add_special_tokens=False)["input_ids"]
     for n in range(len(ids)):
         assert witnesses.length(after(witnesses, ids[:n]), 60) is not None
+
+
+@pytest.mark.parametrize("rule", [
+    "(not Copy(dog)) & WordAt(4, 3, big)", "(not Copy(dog)) & Sentences(6)", "(not Copy(dog)) & Count(car, 5)",
+    "(not Len(4, ..4)) & (not Len(2, 5)) & InSen(car, 5)", "(not StopWordCount(2, ..4)) & InSen(car, 3)"])
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_the_search_finds_its_way_where_a_negation_opens_many(rule, kind):
+    """Any word may get another ending there, so that there are many ways to stay where one is."""
+    witnesses = witnesses_of(rule, kinds.tokenizer(kind))
+    assert witnesses.length(witnesses.automaton.start, 60) is not None
