@@ -1,6 +1,5 @@
 """Small tokenizers of every kind in use, trained on the spot: none can be downloaded."""
 
-import json
 from functools import cache
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -44,22 +43,21 @@ def _few() -> PreTrainedTokenizerFast:
 
 
 def _unigram(byte_fallback: bool) -> Tokenizer:
-    tok = Tokenizer(models.Unigram())
+    """Of pieces that pairs of characters are merged to: the trainer for unigrams finds others in each run."""
+    pieces = Tokenizer(models.BPE())
+    pieces.normalizer, pieces.pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
+    pieces.train_from_iterator(CORPUS, trainers.BpeTrainer(vocab_size=260, special_tokens=SPECIAL, show_progress=False))
+    vocab = [(piece, -1 - rank / 100) for piece, rank in sorted(pieces.get_vocab().items(), key=lambda item: item[1])]
+    if byte_fallback:
+        vocab = [(t, s) for t, s in vocab if len(t) > 1 or t.isascii() or t == "▁"]
+        vocab += [(f"<0x{byte:02X}>", -20.0) for byte in range(256)]
+    tok = Tokenizer(models.Unigram(vocab, unk_id=SPECIAL.index("<unk>"), byte_fallback=byte_fallback))
     tok.normalizer = normalizers.NFKC()
     tok.pre_tokenizer, tok.decoder = pre_tokenizers.Metaspace(), decoders.Metaspace()
-    tok.train_from_iterator(CORPUS * 20, trainers.UnigramTrainer(
-        vocab_size=260, show_progress=False, special_tokens=SPECIAL, unk_token="<unk>"))
     if byte_fallback:
-        vocab = [(t, s) for t, s in _vocabulary(tok) if len(t) > 1 or t.isascii() or t == "▁"]
-        vocab += [(f"<0x{byte:02X}>", -20.0) for byte in range(256)]
-        tok.model = models.Unigram(vocab, unk_id=SPECIAL.index("<unk>"), byte_fallback=True)
         tok.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
-        tok.add_special_tokens([AddedToken(s, special=True) for s in SPECIAL])
+    tok.add_special_tokens([AddedToken(s, special=True) for s in SPECIAL])
     return tok
-
-
-def _vocabulary(tok: Tokenizer) -> list[tuple[str, float]]:
-    return [tuple(pair) for pair in json.loads(tok.to_str())["model"]["vocab"]]
 
 
 def _byte_bpe() -> Tokenizer:
@@ -72,11 +70,17 @@ def _byte_bpe() -> Tokenizer:
 
 
 def _wordpiece() -> Tokenizer:
+    """Every other word of the corpus, and letters and endings for the rest: a trainer finds others in each run."""
     tok = Tokenizer(models.WordPiece(unk_token="<unk>"))
     tok.normalizer, tok.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    words = sorted({word for line in CORPUS for word, _ in tok.pre_tokenizer.pre_tokenize_str(
+        tok.normalizer.normalize_str(line))})
+    letters = sorted(set("".join(words)))
+    endings = sorted({word[-n:] for word in words for n in (2, 3) if len(word) > n + 1})
+    pieces = [*SPECIAL, *letters, *(f"##{end}" for end in letters + endings), *words[::2]]
+    tok.model = models.WordPiece({piece: i for i, piece in enumerate(dict.fromkeys(pieces))}, unk_token="<unk>")
     tok.decoder = decoders.WordPiece()
-    tok.train_from_iterator(CORPUS * 5, trainers.WordPieceTrainer(
-        vocab_size=400, show_progress=False, special_tokens=SPECIAL))
+    tok.add_special_tokens([AddedToken(s, special=True) for s in SPECIAL])
     return tok
 
 

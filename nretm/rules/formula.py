@@ -59,7 +59,10 @@ class Rule:
         return tuple(dict.fromkeys(_clauses(self.nnf())))
 
     def contradictions(self) -> list[str]:
-        """What can be seen at once to be impossible, in words; an empty list proves nothing."""
+        """What can be seen at once to be impossible, in words; an empty list proves nothing.
+
+        It is said of texts that have a word: whatever is asked of every sentence is true of a text without any.
+        """
         try:
             clauses = self.cnf()
         except ValueError:  # too many clauses to look at

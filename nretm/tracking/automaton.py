@@ -119,6 +119,7 @@ class Automaton:
         for reading in self._readings.values():
             reading.tails.clear()
         self._readings = {}
+        self._verdicts: dict[tuple[Reading, Reading], str] = {}  # by what has been read without and with the tail
         self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
         memories = tuple(p.start(self.reader.policy) for p in self.predicates)
         nothing = self._reading(memories, 0, 0, 0, False, () if self._exact else None)
@@ -223,9 +224,13 @@ class Automaton:
 
     def verdict(self, here: Configuration) -> str:
         """Of the whole rule: "satisfied", still "possible", or "broken" for good, whatever is written next."""
-        truth = {literal: True if status == 2 else False if broken else None for literal, (status, _), broken
-                 in zip(self.literals, here.now.states, self.broken(here), strict=True)}
-        return {True: "satisfied", None: "possible", False: "broken"}[_kleene(self.nnf, truth)]
+        verdict = self._verdicts.get((here.settled, here.now))
+        if verdict is None:
+            truth = {literal: True if status == 2 else False if broken else None for literal, (status, _), broken
+                     in zip(self.literals, here.now.states, self.broken(here), strict=True)}
+            verdict = {True: "satisfied", None: "possible", False: "broken"}[_kleene(self.nnf, truth)]
+            self._verdicts[here.settled, here.now] = verdict
+        return verdict
 
     def _dead(self, i: int, at: Reading) -> bool:
         predicate, memory = self.predicates[i], at.memories[i]

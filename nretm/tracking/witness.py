@@ -234,10 +234,9 @@ class Witnesses:
 
     def moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """Token sequences to try from here, the most promising first."""
-        if not here.tail.tail[-1:].isalnum():
-            return [*self.needed(here), *self._apart, *self._anywhere]
+        marks = self._marks if here.tail.tail[-1:].isalnum() else [*self._apart, *self._marks]
         said = any(self.automaton.negated) or any(self._lost(here.now))
-        return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
+        return [*self.needed(here), *marks, *(self._endings if said else ()), *self._anywhere]
 
     def needed(self, here: Configuration) -> list[tuple[int, ...]]:
         """Those of them that predicates ask for."""
@@ -245,7 +244,8 @@ class Witnesses:
         for now, (status, _) in zip(self._needs(here.now), here.now.states, strict=True):
             if status != 2:
                 texts |= dict.fromkeys(now.texts)
-        return [move for text in itertools.islice(texts, MOST_TEXTS) if (move := self._spell(text))]
+        return [move for text in itertools.islice(texts, MOST_TEXTS)
+                if (move := self._spell(text) or self._spell(fold(text)))]  # words match in small letters too
 
     def _set_moves(self) -> None:
         """What is tried whatever the rule needs; words avoid those that the rule speaks of."""
