@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from nretm.rules.formula import And, Or, Rule
 from nretm.rules.predicates import Need, Predicate
-from nretm.text.policy import fold
+from nretm.text.policy import TERMINATORS, fold
 from nretm.tracking.automaton import Automaton, Configuration, Reading
 from nretm.tracking.spelling import spelling_for
 
@@ -72,6 +72,7 @@ class Witnesses:
         self._refuted: dict[Reading, int] = {}  # no open word with this reading has a witness of so many tokens
         self._needs_of: dict[Reading, list[Need]] = {}
         self._lost_of: dict[Reading, list[bool]] = {}
+        self._distances: dict[tuple[Reading, Reading, bool], tuple[int, int]] = {}
 
     def length(self, here: Configuration, room: int) -> int | None:
         """How many tokens a witness from here has, if one of at most `room` is found."""
@@ -176,6 +177,12 @@ class Witnesses:
 
     def distance(self, here: Configuration) -> tuple[int, int]:
         """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
+        key = here.now, here.settled, here.tail.tail.strip().isalpha()
+        if key not in self._distances:
+            self._distances[key] = self._distance(here)
+        return self._distances[key]
+
+    def _distance(self, here: Configuration) -> tuple[int, int]:
         distance, least, most = self._bounds(here)
         sentence, whole = max(here.now.sentence, 1), least.pop(0, 0)
         in_all, last = max(whole, sum(max(words, 0) for words in least.values())), max(least, default=sentence)
@@ -234,9 +241,12 @@ class Witnesses:
 
     def moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """Token sequences to try from here, the most promising first."""
-        marks = self._marks if here.tail.tail[-1:].isalnum() else [*self._apart, *self._marks]
+        last = here.tail.tail[-1:]
+        if not last.isalnum():
+            marks = self._marks if last and last not in TERMINATORS else ()  # after a quote, say, but none after another
+            return [*self.needed(here), *self._apart, *marks, *self._anywhere]
         said = any(self.automaton.negated) or any(self._lost(here.now))
-        return [*self.needed(here), *marks, *(self._endings if said else ()), *self._anywhere]
+        return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
 
     def needed(self, here: Configuration) -> list[tuple[int, ...]]:
         """Those of them that predicates ask for."""
