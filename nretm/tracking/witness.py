@@ -243,7 +243,7 @@ class Witnesses:
         """Token sequences to try from here, the most promising first."""
         last = here.tail.tail[-1:]
         if not last.isalnum():
-            marks = self._marks if last and last not in TERMINATORS else ()  # after a quote, say, but none after another
+            marks = self._marks if last and last not in TERMINATORS else ()  # after a quote, not after a mark
             return [*self.needed(here), *self._apart, *marks, *self._anywhere]
         said = any(self.automaton.negated) or any(self._lost(here.now))
         return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
