@@ -124,7 +124,7 @@ class Witnesses:
             if self.may_end(here):
                 return self._found(root, trail, 0)
             budget -= 1
-            for move in self.moves(here):
+            for move in self.moves(here) if trail else self._first_moves(here):
                 total, after, steps = cost + len(move), here, trail
                 if total > room:
                     continue
@@ -248,6 +248,12 @@ class Witnesses:
         said = any(self.automaton.negated) or any(self._lost(here.now))
         return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
 
+    def _first_moves(self, here: Configuration) -> list[tuple[int, ...]]:
+        """The same where a search begins: a mark that has ended a sentence too soon may still become the point of 3.5.
+        Later on, a search would string such words together."""
+        ended = here.tail.tail.endswith(tuple(TERMINATORS)) and any(self._lost(here.now))
+        return [*self.moves(here), *(self._endings if ended else ())]
+
     def needed(self, here: Configuration) -> list[tuple[int, ...]]:
         """Those of them that predicates ask for."""
         texts = dict.fromkeys(self._begun(here))
@@ -268,8 +274,9 @@ class Witnesses:
             spelled = [move for text in texts if text.strip() not in spoken and (move := spell(text))]
             return sorted(spelled, key=len)[:1]
 
-        words = shortest(f" {word}" for word in PLAIN if word not in stop_words) or shortest(
-            word for word in spell.words if word.strip() not in stop_words)
+        words = shortest(f" {word}" for word in PLAIN if word not in stop_words)
+        if not words or len(words[0]) > 1:  # a small vocabulary, which has other words in one token
+            words = shortest(word for word in spell.words if word.strip() not in stop_words) or words
         words += shortest(f" {word}" for word in ("the", "it", "of", *sorted(stop_words)) if word in stop_words)
         if reader.separator_id is not None:
             self._marks = self._apart = [(reader.separator_id,)]
