@@ -14,7 +14,7 @@ from nretm.rules.checker import Text
 from nretm.rules.formula import And, Or
 from nretm.rules.parser import as_rule
 from nretm.tracking.automaton import Automaton
-from nretm.tracking.growing_text import reader_for
+from nretm.tracking.growing_text import TextReader, reader_for
 from nretm.tracking.spelling import spelling_for
 from nretm.tracking.witness import Witnesses
 
@@ -220,3 +220,32 @@ def test_the_search_finds_its_way_where_a_negation_opens_many(rule, kind):
     """Any word may get another ending there, so that there are many ways to stay where one is."""
     witnesses = witnesses_of(rule, kinds.tokenizer(kind))
     assert witnesses.length(witnesses.automaton.start, 60) is not None
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "wordlevel"])
+def test_a_phrase_that_only_small_letters_can_spell_is_found(kind):
+    witnesses = witnesses_of("Copy(U.S.)" if kind == "wordpiece" else "Copy(Snow)", kinds.tokenizer(kind))
+    assert witnesses.length(witnesses.automaton.start, 12) is not None
+
+
+@pytest.mark.parametrize("kind", ["unigram", "unigram-bytes"])
+def test_a_mark_that_comes_too_soon_may_not_end_the_sentence(kind):
+    """As in "car.s the", where one stop word is asked for."""
+    tok = kinds.tokenizer(kind)
+    witnesses = witnesses_of("StopWordCount(1, 1)", tok)
+    here = after(witnesses, tok("car.", add_special_tokens=False)["input_ids"])
+    assert witnesses.length(here, 3) is not None
+
+
+def test_a_search_does_not_string_marks_together(monkeypatch):
+    """Each run of marks would be a text of its own, which no other hypothesis shares."""
+    tails, edge = set(), TextReader.edge
+
+    def seen(reader, tail, token_id):
+        tails.add(tail.tail)
+        return edge(reader, tail, token_id)
+
+    monkeypatch.setattr(TextReader, "edge", seen)
+    witnesses = witnesses_of("EndsWith(4, tree) & BeginsWith(1, a tree.)", kinds.tokenizer("wordpiece"))
+    assert witnesses.length(witnesses.automaton.start, 9) is None
+    assert tails and max(map(len, tails)) < 20
