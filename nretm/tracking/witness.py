@@ -72,7 +72,7 @@ class Witnesses:
         self._refuted: dict[Reading, int] = {}  # no open word with this reading has a witness of so many tokens
         self._needs_of: dict[Reading, list[Need]] = {}
         self._lost_of: dict[Reading, list[bool]] = {}
-        self._distances: dict[tuple[Reading, Reading, bool], tuple[int, int]] = {}
+        self._distances: dict[tuple, tuple[int, int]] = {}
 
     def length(self, here: Configuration, room: int) -> int | None:
         """How many tokens a witness from here has, if one of at most `room` is found."""
@@ -177,7 +177,7 @@ class Witnesses:
 
     def distance(self, here: Configuration) -> tuple[int, int]:
         """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
-        key = here.now, here.settled, here.tail.tail.strip().isalpha()
+        key = here.now, here.settled, here.tail.tail.strip().isalpha(), _words(here)
         if key not in self._distances:
             self._distances[key] = self._distance(here)
         return self._distances[key]
@@ -201,9 +201,9 @@ class Witnesses:
     def _bounds(self, here: Configuration) -> tuple[int, dict[int, int], dict[int, int]]:
         """The distance, and at least and at most how many words are to come in each sentence (0: in all)."""
         sentence, parts = max(here.now.sentence, 1), {}
-        lost, word = self._lost(here.now), here.tail.tail.strip().isalpha()
+        lost, word, held = self._lost(here.now), here.tail.tail.strip().isalpha(), _words(here)
         for i, (now, settled) in enumerate(zip(self._needs(here.now), self._needs(here.settled), strict=True)):
-            k, words, most = self.automaton.predicates[i].k, min(now.words, settled.words), {}
+            k, words, most = self.automaton.predicates[i].k, min(now.words, max(settled.words - held, 0)), {}
             if not isinstance(k, int):  # in all or, if it is said of every sentence, in this one
                 k = 0 if k is None or self.automaton.negated[i] else sentence
             if settled.most is not None and (not k or k >= sentence):
@@ -302,6 +302,11 @@ def witnesses_for(automaton: Automaton) -> Witnesses:
 def _likeness(here: Configuration) -> tuple:
     """Configurations that are alike in this are likely, and no more than likely, to have witnesses that begin alike."""
     return here.now, here.tail.tail[-1:].isalnum()
+
+
+def _words(here: Configuration) -> int:
+    """How many words the open tail has, as it stands."""
+    return sum(len(run.words) for run in here.tail.open)
 
 
 def _rest(text: str, tail: str) -> str | None:
