@@ -131,7 +131,7 @@ def test_no_witness_is_lost_if_the_automaton_forgets_its_states_in_the_middle_of
 @batches
 @given(st.data(), st.sampled_from([*kinds.KINDS, "few"]), st.integers(1, 24), st.integers(0, 3))
 def test_where_the_model_alone_obeys_greedy_output_is_the_same(data, kind, room, seed):
-    """With few tokens all predicates, up to the last token that there is room for; otherwise the paper's six, with a few
+    """With few tokens all predicates, up to the last token that there is room for; otherwise the paper's six, with some
     tokens to spare, since the search writes ordinary words where a model of random weights has odd ones."""
     few = kind == "few"
     room, spare, literals = (min(room, 5), 0, predicates) if few else (room, SPARE, st.one_of(*SIX))
