@@ -249,10 +249,12 @@ class Witnesses:
         return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
 
     def _first_moves(self, here: Configuration) -> list[tuple[int, ...]]:
-        """The same where a search begins: a mark that has ended a sentence too soon may still become the point of 3.5.
-        Later on, a search would string such words together."""
-        ended = here.tail.tail.endswith(tuple(TERMINATORS)) and any(self._lost(here.now))
-        return [*self.moves(here), *(self._endings if ended else ())]
+        """The same where a search begins: the period after a figure may still become the point of 3.5.
+
+        Any other mark that comes too soon could be mended like that ("car.s"), and is refused because it reads badly.
+        """
+        number = here.tail.tail[-2:-1].isdigit() and here.tail.tail.endswith(".")
+        return [*self.moves(here), *(self._digits if number else ())]
 
     def needed(self, here: Configuration) -> list[tuple[int, ...]]:
         """Those of them that predicates ask for."""
@@ -285,6 +287,7 @@ class Witnesses:
             spaced = [move for mark in ".!?" if (move := spell(f" {mark}"))][:1]
             self._marks = marks or spaced
             self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
+        self._digits = shortest("5012346789")
         self._endings = shortest(spell.endings)  # if "snow" must not be said, perhaps "snows" may
         if any(type(p).need is Predicate.need for p in predicates):
             words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
