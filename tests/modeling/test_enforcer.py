@@ -100,7 +100,7 @@ def test_every_text_that_ends_obeys(generated):
         tok, drawn = kinds.tokenizer(kind), [rule for rule in drawn if possible(rule, kind, room + 1)]
         assume(drawn)
         if LONG:  # each rule after all prompts; what is drawn differs anyway
-            copies = len(PROMPTS) * (10 if SEARCHES[search].get("do_sample") else 1)
+            copies = len(PROMPTS) * (20 if SEARCHES[search].get("do_sample") else 1)
             drawn = [rule for rule in drawn for _ in range(copies)]
         enforcer, inputs = Enforcer(drawn, tok, max_new_tokens=room + 1, **SEARCHES[search]), prompts(kind, len(drawn))
         model = decoder_only(kind, seed, "Llama" if seed % 2 else "GPT2")
