@@ -56,7 +56,8 @@ class Prose(nretm.Predicate):
             known = _begins(bare, allowed) or _begins(word, allowed)
             good = good and (known or ((not ended or _capital(word)) and plain(word, allowed)))
             ended = word[-1] in ".!?" and (not known or plain(bare))
-        return Written(good, ended, text.endswith("-"), allowed)
+            hyphen = word[-1] == "-" and not known  # "5- and 6-story" only if it is asked for
+        return Written(good, ended, hyphen, allowed)
 
     def state(self, written, at):
         if not written.good or not at.sentence:
