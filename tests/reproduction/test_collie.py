@@ -94,6 +94,8 @@ def test_instances_in_files(tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(ValueError, match="line 1 is not an instance with id, kind, targets and prompt"):
         read_instances(tmp_path / "bad.jsonl")
+    (tmp_path / "odd.jsonl").write_bytes((tmp_path / "x.jsonl").read_bytes() + b'{"id": "\xff"}\n[]\n7\n')
+    assert read_instances(tmp_path / "odd.jsonl", strict=False) == INSTANCES
 
 
 @pytest.mark.slow
