@@ -50,7 +50,7 @@ class Prose(nretm.Predicate):
         text = run.text.lstrip()
         gap = run.text[:len(run.text) - len(text)]
         spaced = gap in ("", " ", "\n\n") or ("\n" not in gap and _begins(text.strip(AROUND), allowed))
-        good = good and not unfinished and spaced
+        good, ended = good and not unfinished and spaced, ended or gap == "\n\n"  # no list: "2." ends nothing for punkt
         for word in text.split():
             bare = word.strip(AROUND)
             known = _begins(bare, allowed) or _begins(word, allowed)

@@ -83,6 +83,7 @@ def test_prose_is_where_all_agree_on_sentences():
     for text in ("It rained", "it rained.", "He met Mr. Li.", 'He said "no."', "It cost 3.5 euros.", "Well...",
                  "It  rained.", "It\nrained.", "Acme Inc. left.", "It \ufffd rained."):
         assert not prose(text), text
+    assert not nretm.check("Prose(he ran--)", "So he ran--\n\n2. He ran--.", policy=WRITING)
     asked = "Prose(5- and 6- story houses - 9)"  # hyphens at the ends of words, because the target has them
     assert nretm.check(asked, "It had 5- and 6- story houses - 9 in all.", policy=WRITING)
     assert not nretm.check(asked, "It had 7- and 8- story houses.", policy=WRITING)
