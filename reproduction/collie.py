@@ -67,7 +67,7 @@ def read_instances(path: str | Path, strict: bool = True) -> list[Instance]:
     """
     lines = gzip.decompress(data) if (data := Path(path).read_bytes())[:2] == b"\x1f\x8b" else data
     instances = {}
-    for number, line in enumerate(lines.decode().split("\n"), 1):
+    for number, line in enumerate(lines.split(b"\n"), 1):
         if not line.strip():
             continue
         try:

@@ -124,11 +124,12 @@ class Drawing(LogitsProcessor):
         letters = torch.nn.functional.pad(self.letters, (0, scores.shape[-1] - len(self.letters)))  # (V,)
         for i, particle in enumerate(self.particles.rows if self.particles.bonus else ()):
             scores[i, self._needed(i, particle)] += self.particles.bonus
-        unmeant = (ends == 1) & letters & (scores < scores.amax(dim=-1, keepdim=True) - self.particles.meant)
-        scores = scores.masked_fill(unmeant | (ends == 2) & ~letters, -torch.inf)
+        meant = scores.amax(dim=-1, keepdim=True) - self.particles.meant  # (R, 1)
+        unmeant = (scores < meant.masked_fill(ends != 1, -torch.inf)) & letters
+        scores.masked_fill_(unmeant | (ends == 2) & ~letters, -torch.inf)
         best, tokens = scores.topk(TOP, dim=-1)
         noise = -torch.empty_like(best).exponential_().log_()
-        return (scores - FAR).scatter(1, tokens, best / TEMPERATURE + noise)
+        return scores.sub_(FAR).scatter_(1, tokens, best / TEMPERATURE + noise)
 
     def _needed(self, row: int, particle: Particle) -> list[int]:
         automaton, at = self.particles.automata[row // self.particles.size], particle.place.now

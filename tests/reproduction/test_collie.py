@@ -81,8 +81,12 @@ def test_prose_is_where_all_agree_on_sentences():
 
     assert prose("He came at 5 p.m. yesterday. It rained!") and prose("It was 1990. Then it rained.")
     for text in ("It rained", "it rained.", "He met Mr. Li.", 'He said "no."', "It cost 3.5 euros.", "Well...",
-                 "It  rained.", "It\nrained.", "Acme Inc. left."):
+                 "It  rained.", "It\nrained.", "Acme Inc. left.", "It \ufffd rained."):
         assert not prose(text), text
+    assert not nretm.check("Prose(he ran--)", "So he ran--\n\n2. He ran--.", policy=WRITING)
+    asked = "Prose(5- and 6- story houses - 9)"  # hyphens at the ends of words, because the target has them
+    assert nretm.check(asked, "It had 5- and 6- story houses - 9 in all.", policy=WRITING)
+    assert not nretm.check(asked, "It had 7- and 8- story houses.", policy=WRITING)
 
 
 def test_instances_in_files(tmp_path):
@@ -91,6 +95,8 @@ def test_instances_in_files(tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"id": "a"}\n')
     with pytest.raises(ValueError, match="line 1 is not an instance with id, kind, targets and prompt"):
         read_instances(tmp_path / "bad.jsonl")
+    (tmp_path / "odd.jsonl").write_bytes((tmp_path / "x.jsonl").read_bytes() + b'{"id": "\xff"}\n[]\n7\n')
+    assert read_instances(tmp_path / "odd.jsonl", strict=False) == INSTANCES
 
 
 @pytest.mark.slow

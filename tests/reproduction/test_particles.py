@@ -59,3 +59,22 @@ def test_a_word_goes_on_only_as_the_model_means_it():
     for gap, kept in ((1.0, True), (9.0, False)):
         scores[0, glued] = -gap
         assert bool(drawing(torch.tensor([[car]]), scores.clone())[0, glued] > -torch.inf) is kept
+
+
+def test_grouped_attention_is_the_attention_of_transformers():
+    from reproduction.grouped_attention import NAME
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(vocab_size=50, hidden_size=48, intermediate_size=64, num_hidden_layers=2,
+                                      num_attention_heads=6, num_key_value_heads=2)
+    model, ids = transformers.LlamaForCausalLM(config).eval(), torch.randint(3, 50, (3, 7))
+    mask = torch.ones_like(ids)
+    mask[1, :3] = 0  # padded on the left
+    found = []
+    for name in ("eager", NAME):
+        model.set_attn_implementation(name)
+        with torch.no_grad():
+            read = model(ids[:, :5], attention_mask=mask[:, :5])
+            rest = model(ids[:, 5:6], attention_mask=mask[:, :6], past_key_values=read.past_key_values)
+        found.append(torch.cat([read.logits[:, 3:], rest.logits], dim=1))
+    torch.testing.assert_close(*found)
