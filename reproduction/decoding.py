@@ -42,7 +42,8 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
         part = examples[at:at + settings.decode_batch]
         batch = {name: value.to(model.device) if isinstance(value, torch.Tensor) else value
                  for name, value in collator(part).items() if name != "labels"}
-        with warnings.catch_warnings():
+        in_bf16 = torch.autocast(model.device.type, torch.bfloat16, enabled=settings.precision == "bf16")
+        with warnings.catch_warnings(), in_bf16:
             warnings.simplefilter("ignore", RuleBroken)  # they are counted
             if experiment.enforced:
                 enforcer = nretm.Enforcer([task.judged_by(example.rule) for example in part], tokenizer, task.policy,

@@ -106,6 +106,9 @@ def build(experiment: Experiment, settings: Settings):
         nretm.equip(model, tokenizer, task.policy)
     if settings.freeze:
         nretm.freeze(model)
+    if not settings.embeddings:
+        model.get_input_embeddings().requires_grad_(False)
+        model.get_output_embeddings().requires_grad_(False)
     set_generation(model, tokenizer, task, settings)
     return model, tokenizer
 

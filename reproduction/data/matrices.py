@@ -8,10 +8,12 @@ is written aside and moved into place, so whatever has its final name is whole, 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -110,7 +112,8 @@ def _forms(example: Example) -> list[tuple[str, ...]]:
 def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy) -> int:
     """Write one folder aside, move it into place, and say how many examples it has."""
     table = FlagTable()
-    rows = [number_row(e.rule, e.source, e.target, tokenizer, policy, table) for e in examples]
+    with no_garbage_collection():
+        rows = [number_row(e.rule, e.source, e.target, tokenizer, policy, table) for e in examples]
     sizes = [(len(row.input_ids), len(row.labels), row.columns.shape[1]) for row in rows]
     small = np.uint16 if len(table) <= np.iinfo(np.uint16).max else np.int32
     arrays = {"inputs": ([row.input_ids for row in rows], np.int32), "labels": ([row.labels for row in rows], np.int32),
@@ -122,6 +125,18 @@ def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy) -
             np.save(folder / f"{name}.npy", np.concatenate(parts).astype(kind))
         (folder / "flags.json").write_text(json.dumps(table.strings), encoding="utf-8")
     return len(examples)
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Trackers make many small objects and leave no cycles: looking for some takes as long as tracking itself."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 _shared: tuple = ()  # tokenizer and policy of a worker process

@@ -1,4 +1,4 @@
-"""Figures in README.md and docs/, built from the demo's run files: nobody types one.
+"""Figures in README.md and docs/, built from run files: nobody types one.
 
 A block stands between `<!-- figures: NAME -->` and `<!-- end -->`; `update` writes all of them again, and notebook 15
 calls it. So what the text says is what the run files beside it say, on whatever machine they were made.
@@ -9,10 +9,10 @@ import json
 import re
 from pathlib import Path
 
-from reproduction.experiments import STORY_RULES, enforced_name
+from reproduction.experiments import enforced_name
 from reproduction.files import ROOT, write_whole
 from reproduction.metrics import Missing
-from reproduction.report import claims, paper_figures
+from reproduction.report import claims, paper_figures, real_text
 from reproduction.report.any_table import csr_of
 from reproduction.report.run_files import mean, read_runs
 
@@ -58,21 +58,6 @@ def table(results: Path) -> str:
                       "[why the others did not](docs/reproduction.md) and the [report](results/demo/report.html)."])
 
 
-def real_table(results: Path) -> str:
-    """What was run of `mini`, rule by rule and measure by measure, beside the paper's figures."""
-    runs = read_runs(results.parent / "mini")
-    lines = ["| rule | measure | T5 | NRETM | NRETM, enforced | paper: T5 | paper: NRETM |", f"|{'---|' * 7}"]
-    for rule, title in STORY_RULES.items():
-        names = [f"{rule}-t5", f"{rule}-nretm"]
-        paper = {name: paper_figures.TABLE1[name] | paper_figures.TABLE_A.get(name, {})
-                 | paper_figures.TABLE_B.get(name, {}) for name in names}
-        for measure in paper[names[1]] if any(runs.get(name) for name in names) else ():
-            ours = [_shown(mean(runs.get(name, []), measure)) for name in (*names, enforced_name(names[1]))]
-            lines.append(f"| {title} | {measure} | {' | '.join(ours)} | "
-                         f"{' | '.join(str(paper[name][measure]) for name in names)} |")
-    return "\n".join(lines)
-
-
 def verdicts(results: Path) -> str:
     """Every claim with its verdict and what was found."""
     judged = claims.judge(results)
@@ -96,8 +81,9 @@ def cost(results: Path) -> str:
                       f"{hardware['threads']} threads, torch {kept['versions']['torch']}."])
 
 
-BLOCKS = {"result": result, "table": table, "real_table": real_table, "verdicts": verdicts, "seeds": seeds,
-          "cost": cost}
+BLOCKS = {"result": result, "table": table, "verdicts": verdicts, "seeds": seeds, "cost": cost,
+          "real_concepts": real_text.concepts, "real_curves": real_text.curves, "real_stories": real_text.stories,
+          "real_verdicts": real_text.verdicts}
 _BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -133,6 +133,13 @@ def test_baseline_differs_in_the_tracker_alone(tiny):
     assert all(torch.equal(plain.state_dict()[name], tracked.state_dict()[name]) for name in plain.state_dict())
 
 
+def test_embeddings_and_head_can_be_left_as_they_are(tiny):
+    experiment = experiment_named("r1-nretm")
+    model, _ = training.build(experiment, settings_for("smoke", experiment, model=tiny, freeze=False, embeddings=False))
+    still = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    assert still and still <= {"shared.weight", "lm_head.weight"}
+
+
 def test_the_trained_model_can_be_loaded(undisturbed, tiny):
     model, tokenizer = training.load_trained("r1-nretm", "smoke", undisturbed, model=tiny)
     assert same({name: model.state_dict()[name] for name in weights(undisturbed)}, weights(undisturbed))

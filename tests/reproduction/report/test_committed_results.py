@@ -31,6 +31,22 @@ def test_tables_are_those_of_the_run_files(name, tmp_path):
         assert made.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("profile", ["mini", "small"])
+def test_of_real_text_there_are_figures_only(profile):
+    runs = read_runs(ROOT / "results" / profile)
+    assert runs and not list((ROOT / "results" / profile).rglob("*.jsonl"))
+    assert all(run["generations"] is None and run["split"] == "test" for seeds in runs.values() for run in seeds)
+
+
+def test_the_table_of_real_concepts_is_that_of_the_run_files(tmp_path):
+    small = ROOT / "results" / "small"
+    tables.save(tables.build("table2", small), "table2", tmp_path)
+    for ending in ("csv", "md"):
+        made, committed = (folder / "tables" / f"table2.{ending}" for folder in (tmp_path, small))
+        assert made.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")
+    assert (small / "claims.md").read_text(encoding="utf-8") == claims.markdown(claims.judge(small))
+
+
 @pytest.mark.slow
 def test_claims_and_report_are_those_of_the_run_files():
     assert (DEMO / "claims.md").read_text(encoding="utf-8") == claims.markdown(claims.judge(DEMO))
