@@ -89,8 +89,8 @@ def summary(judged: list[Judgement]) -> str:
         said.append(f"{better} did not because NRETM is better than claimed")
     if absent := outcomes.count(NOT_RUN):
         said.append(f"{absent} {'was' if absent == 1 else 'were'} not run")
-    ours = [each.outcome for each in judged if each.claim.ours]
-    if set(ours) - {NOT_RUN}:
+    ours = [each.outcome for each in judged if each.claim.ours and each.outcome != NOT_RUN]
+    if ours:
         said.append(f"of our own on enforcement {ours.count(HELD)} of {len(ours)}")
     return "; ".join(said)
 

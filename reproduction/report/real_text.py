@@ -17,10 +17,8 @@ def made_with(results: Path) -> str:
     made = runs["commongen-t5-base"][0]
     settings, hardware = made["settings"], made["hardware"]
     threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
-    seconds = [run["seconds"]["train"] for name in runs for run in runs[name] if "train" in run["seconds"]]
     return (f"CommonGen with {settings['model']} ({made['parameters']['total'] / 1e6:.0f} million parameters): "
-            f"{made['steps']} steps of {settings['batch']} sentences, "
-            f"{sum(seconds) / len(seconds) / 60:.0f} minutes per model on "
+            f"{made['steps']} steps of {settings['batch']} sentences on "
             f"{hardware['gpu'] or threads + ' of an ' + hardware['cpu']}.")
 
 
