@@ -162,7 +162,8 @@ class TextReader:
             if len(self._tails) >= MAX_TAILS:
                 self._tails.clear()
                 self.root.edges.clear()
-            node = self._tails[key] = Tail(tail, rest, first, self._read(tail + ("\ufffd" if rest else ""), first))
+            unfinished = rest.decode(errors="replace")  # as it would be if the text ended here
+            node = self._tails[key] = Tail(tail, rest, first, self._read(tail + unfinished, first))
         return node
 
     def _read(self, text: str, first: bool) -> tuple[Stretch, ...]:

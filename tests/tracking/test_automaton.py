@@ -1,5 +1,6 @@
 """A rule as an automaton: few states, shared, bounded, and what predicates are shown of the text."""
 
+import itertools
 import random
 
 import pytest
@@ -13,6 +14,7 @@ from nretm import Policy, Predicate, Sentence, Tracker
 from nretm.rules.checker import Text
 from nretm.rules.mentions import Mention
 from nretm.tracking import automaton
+from nretm.tracking.growing_text import reader_for
 
 R3 = "(Len(1, 3) || StopWordCount(1, 1)) & (Len(3, 4) || StopWordCount(3, 2)) & InSen(big dog, 1) & InSen(tree, 3)"
 phrase = st.lists(st.sampled_from("ab"), min_size=1, max_size=5).map(" ".join)
@@ -121,3 +123,17 @@ def test_a_memory_that_cannot_be_hashed_is_refused():
     with pytest.raises(TypeError, match="a memory that cannot be hashed: remember numbers, strings and tuples"):
         Tracker(Lists(), tokenizer("wordlevel"))
     del nretm.rules.predicates.REGISTRY["lists"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_bytes_that_are_no_character_count_as_they_are_written(count):
+    """The decoder waits for more after the bytes ED B6, but writes two signs if nothing follows."""
+    tok = tokenizer("unigram-bytes")
+    reader, rule = reader_for(tok, Policy()), nretm.parse("WordChars(1..4)")
+    found = automaton.automaton_for(rule, reader)
+    for written in itertools.product((0x41, 0x80, 0xB6, 0xC3, 0xE4, 0xED, 0xF0, 0xFF), repeat=count):
+        ids = [tok.convert_tokens_to_ids(token) for token in ("c", "a", *(f"<0x{byte:02X}>" for byte in written))]
+        here = found.start
+        for token in ids:
+            here = found.step(here, token)
+        assert (found.verdict(found.end(here)) == "satisfied") == bool(nretm.check(rule, reader.text(ids)))
