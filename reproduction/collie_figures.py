@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import nretm
@@ -70,6 +71,7 @@ def main() -> None:
         other = judgments.get("plain", {}).get(kind, {}).get("perplexity")
         cells["over plain"] = both or (cells["perplexity"] / other if other and cells["perplexity"] else None)
     figures = {"model": arguments.model, "split": arguments.split, "instances": len(instances),
+               "structures": Counter(instance.kind for instance in found),
                "seed": "from the ids of the instances", "modes": judgments} | surroundings()
     write_whole(Path(arguments.figures), json.dumps(figures, indent=1) + "\n")
     for mode, kinds in figures["modes"].items():

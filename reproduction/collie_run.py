@@ -49,7 +49,7 @@ REPEATED = 4  # no sequence of so many tokens is written twice: small models go 
 # Texts for one instance that grow side by side where its rule is enforced, and what the first token of a needed word
 # gains, in nats.  Prompts and these were chosen on 4 to 24 instances of a structure, those of --per-structure.
 PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c05": 32, "c06a": 4, "c07": 8, "c08": 2, "c09": 2, "c10": 2,
-             "c11": 2, "c12": 16, "c14": 1}
+             "c11": 2, "c12": 32, "c14": 1}
 BONUS = {"c05": 4.0, "c07": 4.0}
 VERY_LONG = 600  # tokens: such a text grows alone
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured

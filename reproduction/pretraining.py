@@ -70,7 +70,7 @@ MODELS = {
     "t5-base": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=128, layers=2, steps=6000),
     "t5-large": Base("t5", {"commongen": 1.0}, width=192, layers=3, steps=1500, learning_rate=1.5e-3),
     "mbart": Base("mbart", {"ted15": 1.0}, width=128, layers=2, steps=1200, batch=16),
-    "mini-t5": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=256, layers=2, steps=5000, learning_rate=1.5e-3,
+    "mini-t5": Base("t5", {"rocstories": 0.8, "commongen": 0.2}, width=256, layers=2, steps=15000, learning_rate=1.5e-3,
                     pieces=5000, alike=True, precision="bf16", copying=True),
 }
 

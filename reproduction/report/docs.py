@@ -7,16 +7,17 @@ calls it. So what the text says is what the run files beside it say, on whatever
 import csv
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 from reproduction.experiments import enforced_name
 from reproduction.files import ROOT, write_whole
 from reproduction.metrics import Missing
-from reproduction.report import claims, paper_figures, real_text
+from reproduction.report import claims, collie_table, paper_figures, real_text
 from reproduction.report.any_table import csr_of
 from reproduction.report.run_files import mean, read_runs
 
-PAGES = ("README.md", "docs/reproduction.md")
+PAGES = ("README.md", "docs/reproduction.md", "docs/language.md")
 # what it is, measure, plain model, with NRETM, the paper's figures, notebook
 ROWS = (
     ("R1: two phrases, two lengths", "CSR", "r1-t5", "r1-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
@@ -83,7 +84,9 @@ def cost(results: Path) -> str:
 
 BLOCKS = {"result": result, "table": table, "verdicts": verdicts, "seeds": seeds, "cost": cost,
           "real_concepts": real_text.concepts, "real_curves": real_text.curves, "real_stories": real_text.stories,
-          "real_verdicts": real_text.verdicts}
+          "real_verdicts": real_text.verdicts,
+          "collie_smollm2": partial(collie_table.table, model="smollm2-135m"),
+          "collie_flan_t5": partial(collie_table.table, model="flan-t5-small")}
 _BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 

@@ -1,0 +1,45 @@
+"""COLLIE's structures for docs/language.md: what each model wrote, by mode, as two judges see it."""
+
+import json
+from pathlib import Path
+
+from reproduction.collie import STRUCTURES
+
+# mode -> how the page calls it, and its columns after the number of texts
+MODES = {"plain": ("plain", ("ours", "peer", "perplexity")), "best-of-20": ("best of 20", ("ours", "peer")),
+         "enforced": ("enforced", ("ours", "peer", "perplexity", "over plain"))}
+HEADINGS = {"peer": "COLLIE's"}
+DIGITS = {"over plain": 2}
+
+
+def table(results: Path, model: str) -> str:
+    """A row for each structure and one for all, from the figures of `python -m reproduction collie-figures`."""
+    figures = json.loads((results.parent / "collie" / f"{model}.json").read_text(encoding="utf-8"))
+    modes = {mode: figures["modes"][mode] for mode in MODES if mode in figures["modes"]}
+    head = ["", "instances"]
+    for mode in modes:
+        title, columns = MODES[mode]
+        head += [f"{title}: texts", *(HEADINGS.get(column, column) for column in columns)]
+    rows = [head, ["---"] * len(head)]
+    for kind in STRUCTURES:
+        rows.append([kind, f"{figures['structures'].get(kind, 0):,}"])
+        for mode, kinds in modes.items():
+            rows[-1] += _cells(kinds.get(kind, {}), MODES[mode][1])
+    rows.append(["all", f"{figures['instances']:,}"])
+    for mode, kinds in modes.items():
+        rows[-1] += _cells(_overall(kinds), MODES[mode][1])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+
+
+def _cells(figures: dict, columns: tuple[str, ...]) -> list[str]:
+    texts = f"{figures['texts']:,}" if figures else ""
+    return [texts, *("" if figures.get(name) is None else f"{figures[name]:.{DIGITS.get(name, 1)}f}"
+                     for name in columns)]
+
+
+def _overall(kinds: dict[str, dict]) -> dict:
+    """Percents over all texts; a mean perplexity of words, sentences and passages would say nothing."""
+    texts = sum(figures["texts"] for figures in kinds.values())
+    return {"texts": texts} | {
+        judge: sum(figures["texts"] * figures[judge] for figures in kinds.values()) / texts
+        for judge in ("ours", "peer") if all(figures[judge] is not None for figures in kinds.values())}
