@@ -10,11 +10,13 @@ MODES = {"plain": ("plain", ("ours", "peer", "perplexity")), "best-of-20": ("bes
          "enforced": ("enforced", ("ours", "peer", "perplexity", "over plain"))}
 HEADINGS = {"peer": "COLLIE's"}
 DIGITS = {"over plain": 2}
+FLUENT = 1.5  # over plain, at most
+SHORT = [kind for kind in STRUCTURES if "c04" <= kind <= "c12"]  # sentences and paragraphs
 
 
 def table(results: Path, model: str) -> str:
-    """A row for each structure and one for all, from the figures of `python -m reproduction collie-figures`."""
-    figures = json.loads((results.parent / "collie" / f"{model}.json").read_text(encoding="utf-8"))
+    """How the texts were made, then a row for each structure and one for all."""
+    figures = _figures(results, model)
     modes = {mode: figures["modes"][mode] for mode in MODES if mode in figures["modes"]}
     head = ["", "instances"]
     for mode in modes:
@@ -28,7 +30,28 @@ def table(results: Path, model: str) -> str:
     rows.append(["all", f"{figures['instances']:,}"])
     for mode, kinds in modes.items():
         rows[-1] += _cells(_overall(kinds), MODES[mode][1])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
+    return "\n".join([_made_with(figures), "", *(f"| {' | '.join(cells)} |" for cells in rows)])
+
+
+def _figures(results: Path, model: str) -> dict:
+    """What `python -m reproduction collie-figures` has kept."""
+    return json.loads((results.parent / "collie" / f"{model}.json").read_text(encoding="utf-8"))
+
+
+def _made_with(figures: dict) -> str:
+    hardware, versions = figures["hardware"], figures["versions"]
+    threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
+    return (f"{figures['model']}: {figures['split']}; {threads} of an {hardware['cpu']}, torch {versions['torch']}, "
+            f"transformers {versions['transformers']}, seeds {figures['seed']}.")
+
+
+def fluency(results: Path, model: str) -> str:
+    """Where enforced texts are as likely as they should be, in a sentence."""
+    ratios = {kind: _figures(results, model)["modes"]["enforced"][kind]["over plain"] for kind in SHORT}
+    met = [kind for kind, ratio in ratios.items() if ratio <= FLUENT]
+    missed = [f"{kind} ({ratio:.2f})" for kind, ratio in ratios.items() if ratio > FLUENT]
+    return (f"Over plain, the target was at most {FLUENT} for sentences and paragraphs ({SHORT[0]} to {SHORT[-1]}). It "
+            f"is met in {', '.join(met)}" + (f", and missed in {', '.join(missed)}." if missed else "."))
 
 
 def _cells(figures: dict, columns: tuple[str, ...]) -> list[str]:
