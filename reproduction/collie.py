@@ -112,7 +112,8 @@ def asked_of(instance: Instance) -> Rule:
                 "c07": lambda: [Len(Range(10, 20))]}.get(kind, list)()
         return _joined([rule, Sentences(1), prose, *more])
     if kind == "c14":
-        return _joined([rule, prose])
+        return _joined([rule, prose, *(Sentences(p, Range(0, least + 1))
+                                       for p, least in enumerate(_least(instance.targets), 1))])
     more = {"c08": [Sentences(Range(2, 5)), Len(every, Range(0, 25))], "c09": [Len(every, Range(0, 25))],
             "c12": [Len(every, Range(0, 25))]}.get(kind, [])
     if kind == "c09":
@@ -130,11 +131,16 @@ def _at(predicate, targets: list) -> list[Rule]:
 
 
 def _passage(targets: list) -> list[Rule]:
-    endings, least = targets
+    endings, _ = targets
     rules = [Paragraphs(len(endings)), *(LastSentence(p, ending) for p, ending in enumerate(endings, 1))]
-    # Our sentences may cut an ending in several: none of them counts as another sentence before it.
-    return rules + [Sentences(p, Range(least - 1 + max(len(WRITING.sentences_of(ending)), 1)))
-                    for p, ending in enumerate(endings, 1)]
+    return rules + [Sentences(p, Range(count)) for p, count in enumerate(_least(targets), 1)]
+
+
+def _least(targets: list) -> list[int]:
+    """How many sentences each paragraph has at least, as we cut them: of an ending that we cut in several, none counts
+    as another sentence before it."""
+    endings, least = targets
+    return [least - 1 + max(len(WRITING.sentences_of(ending)), 1) for ending in endings]
 
 
 _RULES = {

@@ -96,8 +96,10 @@ def _capital(word: str) -> bool:
 def plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
     """Whether a run of characters can end a sentence in one way only, if it ends one."""
     body = word.rstrip(".!?")
+    last = re.split(r"\W", body)[-1]
+    shortened = word[-1] == "." and (len(last) == 1 and last.isalpha() or last.lower() in SHORTENED)
     if body.strip(AROUND) in allowed:
-        return len(word) - len(body) == 1
+        return len(word) - len(body) == 1 and not shortened
     if any(mark in body for mark in ".!?…*#_|:()[]<>/=+~") or body.count("-") > 1 or len(word) - len(body) > 1:
         return False
     if not re.search(r"\w|—|–|&|\ufffd", body):  # a sign by itself
@@ -106,10 +108,7 @@ def plain(word: str, allowed: frozenset[str] = frozenset()) -> bool:
         return False
     if body == word:
         return True
-    last = re.split(r"\W", body)[-1]
-    if word[-1] in "!?":  # no abbreviation
-        return last.isalnum()
-    return last.isdigit() or (len(last) > 1 and last.isalpha() and last.lower() not in SHORTENED)
+    return not shortened and (last.isalnum() if word[-1] in "!?" else last.isdigit() or last.isalpha())
 
 
 @nretm.predicate

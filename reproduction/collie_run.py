@@ -51,6 +51,7 @@ REPEATED = 4  # no sequence of so many tokens is written twice: small models go 
 PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c05": 32, "c06a": 4, "c07": 8, "c08": 2, "c09": 2, "c10": 2,
              "c11": 2, "c12": 32, "c14": 1}
 BONUS = {"c05": 4.0, "c07": 4.0}
+PARAGRAPH = 30  # tokens more for each paragraph of a passage: in haste a model writes "It." and then the ending
 VERY_LONG = 600  # tokens: such a text grows alone
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
 LONGEST = 4000  # tokens; an instance that needs more is left out, with a line that says so
@@ -155,7 +156,8 @@ def room_for(instance: Instance, tokenizer) -> int:
     shortest = witnesses_for(automaton).length(automaton.start, LONGEST)
     if shortest is None:
         raise ValueError(f"no text of at most {LONGEST} tokens was found that obeys {asked_of(instance)}")
-    return max(ROOM[STRUCTURES[instance.kind][0]], int(1.25 * shortest) + 20)
+    spare = 20 + (PARAGRAPH * len(instance.targets[0]) if instance.kind == "c14" else 0)
+    return max(ROOM[STRUCTURES[instance.kind][0]], int(1.25 * shortest) + spare)
 
 
 def run(writer: Writer, instances: list[Instance], mode: str, path: Path, batch: int) -> None:

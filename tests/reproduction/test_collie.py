@@ -84,6 +84,8 @@ def test_prose_is_where_all_agree_on_sentences():
                  "It  rained.", "It\nrained.", "Acme Inc. left.", "It \ufffd rained."):
         assert not prose(text), text
     assert not nretm.check("Prose(he ran--)", "So he ran--\n\n2. He ran--.", policy=WRITING)
+    assert nretm.check("Prose(as I am)", "So am I! It rained.", policy=WRITING)
+    assert not nretm.check("Prose(as I am)", "So am I. It rained.", policy=WRITING)  # an initial, for punkt
     asked = "Prose(5- and 6- story houses - 9)"  # hyphens at the ends of words, because the target has them
     assert nretm.check(asked, "It had 5- and 6- story houses - 9 in all.", policy=WRITING)
     assert not nretm.check(asked, "It had 7- and 8- story houses.", policy=WRITING)
