@@ -23,11 +23,12 @@ SHORTENED = frozenset("""
 
 
 class Written(NamedTuple):
-    """Whether all is well so far, whether a sentence has just ended, whether the text ends with a hyphen or in the
-    middle of a character, and what may stand there all the same."""
+    """Whether all is well so far, whether a sentence has just ended, and that with a figure, whether the text ends with
+    a hyphen or in the middle of a character, and what may stand there all the same."""
 
     good: bool = True
     ended: bool = True
+    figure: bool = False
     unfinished: bool = False
     allowed: frozenset[str] = frozenset()
 
@@ -46,18 +47,21 @@ class Prose(nretm.Predicate):
         return 1, 0
 
     def write(self, written, run, sentence):
-        good, ended, unfinished, allowed = written
+        good, ended, figure, unfinished, allowed = written
         text = run.text.lstrip()
         gap = run.text[:len(run.text) - len(text)]
         spaced = gap in ("", " ", "\n\n") or ("\n" not in gap and _begins(text.strip(AROUND), allowed))
-        good, ended = good and not unfinished and spaced, ended or gap == "\n\n"  # no list: "2." ends nothing for punkt
+        good, ended = good and not unfinished and spaced, ended or gap == "\n\n"
+        figure = figure and gap != "\n\n"
         for word in text.split():
             bare = word.strip(AROUND)
             known = _begins(bare, allowed) or _begins(word, allowed)
             good = good and (known or ((not ended or _capital(word)) and plain(word, allowed)))
+            good = good and (not figure or _capital(word))  # "in 2016. and": no end for punkt
             ended = word[-1] in ".!?" and (not known or plain(bare))
+            figure = ended and word[-1] == "." and word[-2:-1].isdigit()
             unfinished = (word[-1] == "-" or "\ufffd" in word) and not known  # "5- and 6-story" only if it is asked for
-        return Written(good, ended, unfinished, allowed)
+        return Written(good, ended, figure, unfinished, allowed)
 
     def state(self, written, at):
         if not written.good or not at.sentence:

@@ -83,6 +83,9 @@ def test_prose_is_where_all_agree_on_sentences():
     for text in ("It rained", "it rained.", "He met Mr. Li.", 'He said "no."', "It cost 3.5 euros.", "Well...",
                  "It  rained.", "It\nrained.", "Acme Inc. left.", "It \ufffd rained."):
         assert not prose(text), text
+    assert not nretm.check("Prose(and so)", "It was 1990. and so on.", policy=WRITING)  # one sentence, for punkt
+    for text in ("It rained. and so on.", "It was 1990! and so on.", "It was 1990.\n\nand so on."):
+        assert nretm.check("Prose(and so)", text, policy=WRITING), text
     assert not nretm.check("Prose(he ran--)", "So he ran--\n\n2. He ran--.", policy=WRITING)
     assert nretm.check("Prose(as I am)", "So am I! It rained.", policy=WRITING)
     assert not nretm.check("Prose(as I am)", "So am I. It rained.", policy=WRITING)  # an initial, for punkt
