@@ -30,15 +30,17 @@ class Reading:
     counts    (words, stop words) of every sentence, the current one included; None if no predicate looks at them
     states    (status, value) of every literal, if the text is read as it is
     tails     open tail -> configuration, for the tails that have followed
+    learned   what the search for witnesses has learned of it (tracking/witness.py)
 
     Where all predicates have a horizon, sentence, ended and index stop there.
     """
 
-    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states", "tails")
+    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states", "tails",
+                 "learned")
 
     def __init__(self, memories: tuple, sentence: int, ended: int, index: int, open: bool, counts: tuple | None):
         self.memories, self.sentence, self.ended, self.index = memories, sentence, ended, index
-        self.open, self.counts, self.tails = open, counts, {}
+        self.open, self.counts, self.tails, self.learned = open, counts, {}, None
 
     @property
     def finished(self) -> bool:
@@ -118,6 +120,7 @@ class Automaton:
         """Drop all states; those that are in use keep their witnesses and where these lead."""
         for reading in self._readings.values():
             reading.tails.clear()
+            reading.learned = None
         self._readings = {}
         self._verdicts: dict[tuple[Reading, Reading], str] = {}  # by what has been read without and with the tail
         self.flags: dict[tuple, dict[tuple, list[str]]] = {}  # layout -> states -> the flag of each group
@@ -131,6 +134,7 @@ class Automaton:
             for here in reading.tails.values():
                 here.after.clear()
             reading.tails.clear()
+            reading.learned = None
 
     def step(self, here: Configuration, token_id: int) -> Configuration:
         """Where one more token leads."""

@@ -54,25 +54,43 @@ class Known(NamedTuple):
 UNKNOWN = Known()
 
 
+class Learned:
+    """What is learned of a reading, and goes with it.
+
+    needs      of each literal
+    lost       whether each literal is broken if the open word stays as it is
+    refuted    no open word with this reading has a witness of so many tokens
+    hints      what the witnesses of configurations with this reading begin with, by whether a word is open
+    distances  of such configurations, by all that they depend on
+    """
+
+    __slots__ = ("needs", "lost", "refuted", "hints", "distances")
+
+    def __init__(self):
+        self.needs: list[Need] | None = None
+        self.lost: list[bool] | None = None
+        self.refuted = -1
+        self.hints: dict[bool, tuple[int, ...]] = {}
+        self.distances: dict[tuple, tuple[int, int]] = {}
+
+
+def _learned(at: Reading) -> Learned:
+    if at.learned is None:
+        at.learned = Learned()
+    return at.learned
+
+
 class Witnesses:
     """Finds the witnesses of one rule; what is known of a configuration is kept there, for as long as it is in use.
 
-    So the witness of a hypothesis is never lost, even if the automaton forgets its states in the middle of a text.
+    So the witness of a hypothesis is never lost, even if the automaton forgets its states in the middle of a text, and
+    nothing is kept of states that are forgotten.
     """
 
     def __init__(self, automaton: Automaton):
         self.automaton, self._spell = automaton, spelling_for(automaton.reader.token_bytes.tokenizer)
         self._exhaustive = len(self._spell.token_ids) <= SMALL
         self._set_moves()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._start = self.automaton.start
-        self._hints: dict[tuple, tuple[int, ...]] = {}  # what the witnesses of like configurations begin with
-        self._refuted: dict[Reading, int] = {}  # no open word with this reading has a witness of so many tokens
-        self._needs_of: dict[Reading, list[Need]] = {}
-        self._lost_of: dict[Reading, list[bool]] = {}
-        self._distances: dict[tuple, tuple[int, int]] = {}
 
     def length(self, here: Configuration, room: int) -> int | None:
         """How many tokens a witness from here has, if one of at most `room` is found."""
@@ -81,24 +99,22 @@ class Witnesses:
             return known.length
         if known.refuted >= room:
             return None
-        if self.automaton.start is not self._start:  # the automaton has forgotten its configurations
-            self._forget()
         if self.automaton.verdict(here) == "broken":
             here.witness = known._replace(refuted=NEVER)
             return None
-        trail, after = None, here
-        for n, token in enumerate(self._hints.get(_likeness(here), ()), 1):
+        learned, trail, after = _learned(here.now), None, here
+        for n, token in enumerate(learned.hints.get(_in_word(here), ()), 1):
             after = self.automaton.step(after, token)
             trail, rest = (trail, token, after), (after.witness or UNKNOWN).length
             if rest is not None and n + rest <= room:
                 return self._remember(here, trail, rest)
         if self._exhaustive or not here.tail.tail.strip().isalpha() or self._begun(here):
             return self._search(here, room)
-        if self._refuted.get(here.now, -1) >= room:  # words that read alike are as good as one another
+        if learned.refuted >= room:  # words that read alike are as good as one another
             return None
         length = self._search(here, room)
         if length is None:
-            self._refuted[here.now] = room
+            learned.refuted = room
         return length
 
     def next_token(self, here: Configuration) -> int | None:
@@ -159,7 +175,7 @@ class Witnesses:
         while len(hint) < HINT and (token := here.witness.token) is not None:
             hint.append(token)
             here = here.after[token]
-        self._hints[_likeness(root)] = tuple(hint)
+        _learned(root.now).hints[_in_word(root)] = tuple(hint)
         return length
 
     def _remember(self, root: Configuration, trail, rest: int) -> int:
@@ -177,10 +193,10 @@ class Witnesses:
 
     def distance(self, here: Configuration) -> tuple[int, int]:
         """How far the rule is from coming true: a sum that each advance lessens, and at least so many tokens."""
-        key = here.now, here.settled, here.tail.tail.strip().isalpha(), _words(here)
-        if key not in self._distances:
-            self._distances[key] = self._distance(here)
-        return self._distances[key]
+        distances, key = _learned(here.now).distances, (here.settled, here.tail.tail.strip().isalpha(), _words(here))
+        if key not in distances:
+            distances[key] = self._distance(here)
+        return distances[key]
 
     def _distance(self, here: Configuration) -> tuple[int, int]:
         distance, least, most = self._bounds(here)
@@ -220,10 +236,11 @@ class Witnesses:
 
     def _needs(self, at: Reading) -> list[Need]:
         """What each literal needs, by what has been read."""
-        if at not in self._needs_of:
-            self._needs_of[at] = [predicate.need(memory, at, not negated) for predicate, memory, negated in zip(
+        learned = _learned(at)
+        if learned.needs is None:
+            learned.needs = [predicate.need(memory, at, not negated) for predicate, memory, negated in zip(
                 self.automaton.predicates, at.memories, self.automaton.negated, strict=True)]
-        return self._needs_of[at]
+        return learned.needs
 
     def _begun(self, here: Configuration) -> list[str]:
         """What is missing of needed words that the open word begins."""
@@ -232,12 +249,13 @@ class Witnesses:
 
     def _lost(self, at: Reading) -> list[bool]:
         """Whether each literal is broken if the open word stays as it is."""
-        if at not in self._lost_of:
+        learned = _learned(at)
+        if learned.lost is None:
             literals = list(zip(self.automaton.predicates, at.memories, self.automaton.negated, strict=True))
             holds = [p.state(memory, at)[0] == 2 for p, memory, _ in literals]
-            self._lost_of[at] = [true if negated else not true and p.broken(memory, at)
-                                 for true, (p, memory, negated) in zip(holds, literals, strict=True)]
-        return self._lost_of[at]
+            learned.lost = [true if negated else not true and p.broken(memory, at)
+                            for true, (p, memory, negated) in zip(holds, literals, strict=True)]
+        return learned.lost
 
     def moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """Token sequences to try from here, the most promising first."""
@@ -296,15 +314,15 @@ class Witnesses:
         self._anywhere = list(dict.fromkeys(words))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)  # as many as there are automata
 def witnesses_for(automaton: Automaton) -> Witnesses:
     """The one collection of witnesses of a rule's automaton."""
     return Witnesses(automaton)
 
 
-def _likeness(here: Configuration) -> tuple:
-    """Configurations that are alike in this are likely, and no more than likely, to have witnesses that begin alike."""
-    return here.now, here.tail.tail[-1:].isalnum()
+def _in_word(here: Configuration) -> bool:
+    """Configurations with one reading that are alike in this are likely, and no more, to have like witnesses."""
+    return here.tail.tail[-1:].isalnum()
 
 
 def _words(here: Configuration) -> int:
