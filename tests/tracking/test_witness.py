@@ -1,5 +1,6 @@
 """Witnesses: each one obeys, none is missed where the vocabulary is small, and needs are lower bounds."""
 
+import gc
 import itertools
 
 import kinds
@@ -13,7 +14,7 @@ from nretm import Copy, InSen, Len, Not, Order, Phrase, Policy, Predicate, StopW
 from nretm.rules.checker import Text
 from nretm.rules.formula import And, Or
 from nretm.rules.parser import as_rule
-from nretm.tracking.automaton import Automaton
+from nretm.tracking.automaton import Automaton, Reading
 from nretm.tracking.growing_text import reader_for
 from nretm.tracking.spelling import spelling_for
 from nretm.tracking.witness import Witnesses
@@ -210,6 +211,20 @@ def test_an_automaton_may_forget_its_configurations_at_any_time(monkeypatch):
     ids = tok(" A car drove on through the tree and the stones were cold", add_special_tokens=False)["input_ids"]
     for n in range(len(ids)):
         assert witnesses.length(after(witnesses, ids[:n]), 60) is not None
+
+
+def test_nothing_is_kept_of_states_that_are_forgotten():
+    """Else thousands of rules fill the memory, whatever the automata forget."""
+    def readings():
+        gc.collect()
+        return sum(isinstance(thing, Reading) for thing in gc.get_objects())
+
+    others = readings()
+    witnesses = witnesses_of("InSen(big dog, 2) & Len(2, 9) & InSen(snow, 4)", kinds.tokenizer("byte-bpe"))
+    assert witnesses.length(witnesses.automaton.start, 60) is not None
+    assert readings() > others + 20
+    witnesses.automaton.forget()
+    assert readings() == others + 1  # where it begins again
 
 
 @pytest.mark.parametrize("rule", [
