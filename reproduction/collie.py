@@ -45,6 +45,7 @@ PUBLISHED = {
     "PaLM-2": (98.5, 0.3, 5.0, 0.5, 0.0, 15.1, 72.3, 61.2, 42.0, 0.0, 1.6, 0.0, 0.0),
     "Vicuna-7B": (24.0, 0.0, 0.0, 0.0, 0.0, 1.9, 67.8, 72.2, 29.9, 7.0, 10.9, 0.0, 0.0),
     "Alpaca-7B": (80.0, 0.0, 0.0, 0.0, 0.0, 2.8, 57.7, 36.1, 25.9, 4.2, 10.9, 0.0, 0.0)}
+GPT_4 = 50.9  # percent satisfied of all instances, one trial (COLLIE's paper)
 POSITIONS = (4, 8, 11)  # of the characters of c02 and the words of c05
 WRITING = Policy(words="collie")  # while the text grows
 JUDGING = Policy(words="collie", sentences="punkt")  # as COLLIE itself cuts a finished text

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from reproduction.collie import STRUCTURES
+from reproduction.collie import GPT_4, STRUCTURES
 
 # mode -> how the page calls it, and its columns after the number of texts
 MODES = {"plain": ("plain", ("ours", "peer", "perplexity")), "best-of-20": ("best of 20", ("ours", "peer")),
@@ -43,6 +43,16 @@ def _made_with(figures: dict) -> str:
     threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
     return (f"{figures['model']}: {figures['split']}; {threads} of an {hardware['cpu']}, torch {versions['torch']}, "
             f"transformers {versions['transformers']}, seeds {figures['seed']}.")
+
+
+def result(results: Path, model: str) -> str:
+    """The result in a sentence, beside the best that COLLIE's authors published."""
+    figures = _figures(results, model)
+    plain, enforced = (_overall(figures["modes"][mode]) for mode in ("plain", "enforced"))
+    name = figures["model"].split(",")[0]
+    return (f"On half of [COLLIE](notebooks/17_collie.ipynb) {name} obeys in {plain['ours']:.1f} % of "
+            f"{enforced['texts']:,} instances, enforced in {enforced['ours']:.1f} % (by COLLIE's own code "
+            f"{enforced['peer']:.1f} %; GPT-4, as published, {GPT_4} %).")
 
 
 def fluency(results: Path, model: str) -> str:
