@@ -35,8 +35,7 @@ class Reading:
     Where all predicates have a horizon, sentence, ended and index stop there.
     """
 
-    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states", "tails",
-                 "learned")
+    __slots__ = ("memories", "sentence", "ended", "index", "open", "counts", "states", "tails", "learned")
 
     def __init__(self, memories: tuple, sentence: int, ended: int, index: int, open: bool, counts: tuple | None):
         self.memories, self.sentence, self.ended, self.index = memories, sentence, ended, index
