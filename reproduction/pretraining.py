@@ -88,8 +88,7 @@ class Denoising(torch.utils.data.Dataset):
         self.shares, self.size, self.seed, self.alike = shares, size, seed, alike
         self.masks, ends = marks(tokenizer)
         self.ends = set(ends)
-        ids = tokenizer.get_vocab()
-        self.lower = {number: ids.get(piece.lower(), number) for piece, number in ids.items()}
+        self.lower = lower_case(tokenizer)
 
     def __len__(self) -> int:
         return self.size
@@ -109,7 +108,7 @@ class Denoising(torch.utils.data.Dataset):
             hardness = shared.random() * min(0.9, 1.6 * progress)
             hidden = numbered(sentences, self.masks, hardness, rng)
             if rng.random() < 0.5:  # as storylines are
-                hidden = [self.lower[token] for token in hidden]
+                hidden = [small for token in hidden for small in self.lower[token]]
         else:
             way = shared.choice(ways) if len(ways) > 1 else ways[0]
             hidden = way(body, self.masks[0], rng)
@@ -172,6 +171,16 @@ def split(body: list[int], ends: set[int]) -> list[list[int]]:
         if token in ends:
             sentences.append([])
     return [sentence for sentence in sentences if sentence]
+
+
+def lower_case(tokenizer) -> dict[int, list[int]]:
+    """Each piece in lower case, by ids; a name, which has no such piece, becomes several: `Rick` is `r` and `ick`."""
+    ids, found = tokenizer.get_vocab(), {}
+    for piece, number in ids.items():
+        found[number] = [ids.get(piece.lower(), number)]
+        if piece.lower() not in ids and piece.startswith("▁"):
+            found[number] = tokenizer(piece[1:].lower(), add_special_tokens=False).input_ids
+    return found
 
 
 def marks(tokenizer) -> tuple[list[int], list[int]]:
