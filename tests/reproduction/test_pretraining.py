@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 import reproduction.data
 from reproduction import pretraining
+from reproduction.data.learned_tokens import learned_tokenizer
 from reproduction.files import BASES_FOLDER
 
 
@@ -101,6 +102,15 @@ def test_numbered_sentences_tell_where_they_belong():
 
 
 @pytest.mark.slow
+def test_names_have_their_pieces_in_lower_case():
+    tokenizer = learned_tokenizer(["Rick got a trick. Rick got it.", "a pick and a kick, ick"] * 5, 120)
+    lower = pretraining.lower_case(tokenizer)
+    rick, got, mask = (tokenizer.convert_tokens_to_ids(piece) for piece in ("▁Rick", "▁got", "<extra_id_1>"))
+    assert "▁Rick" in tokenizer.get_vocab() and "▁rick" not in tokenizer.get_vocab()
+    assert len(lower[rick]) > 1 and tokenizer.decode(lower[rick]) == "rick"
+    assert lower[got] == [got] and lower[mask] == [mask]
+
+
 def test_a_text_is_harder_to_restore_the_later_it_comes():
     tokenizer = reproduction.data.builtin_tokenizer()
     corpora = {"rocstories": pretraining.corpus(reproduction.data.corpus("rocstories")[:500], "t5", tokenizer)}
