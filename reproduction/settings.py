@@ -34,6 +34,7 @@ class Settings:
     alike: bool = _setting(False, "targets of about the same length in each batch: true or false")
     learning_rate: float = _setting(5e-5, "AdamW's learning rate")
     state_rate: float = _setting(1.0, "what NRETM adds learns this many times as fast as the rest")
+    query_rate: float = _setting(1.0, "T5's queries learn this many times as fast as the rest")
     schedule: str = _setting("constant", "how the rate changes: a scheduler's name in transformers")
     warmup: int = _setting(0, "steps in which the rate rises from zero")
     beta2: float = _setting(0.999, "AdamW's second beta")

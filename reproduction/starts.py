@@ -50,8 +50,8 @@ def start_counting(model: T5ForConditionalGeneration, masks: list[int], ends: li
     """Let the decoder begin by counting its sentences, and by looking at what stands before the mask of that number.
 
     A head that looks at the start and at every end of a sentence alike sees the start with a weight of 1/(n + 1) after
-    n ends; the feed-forward layer turns that into a dimension of its own for each n. In the encoder a head of each token
-    finds the next numbered mask, and the second cross-attention looks for the tokens that have found mask n + 1.
+    n ends; the feed-forward layer turns that into a dimension of its own for each n. In the encoder a head of each
+    token finds the next numbered mask, and the second cross-attention looks for tokens that have found mask n + 1.
     Without this start the model wrote the same sentence over and over: it did not know which sentence it was in.
     """
     d, k, head, numbers = model.config.d_model, model.config.d_kv, 3, masks[1:]

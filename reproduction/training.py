@@ -202,14 +202,18 @@ def _arguments(settings: Settings, work: Path) -> Seq2SeqTrainingArguments:
 
 
 def _optimizer(model, settings: Settings) -> torch.optim.Optimizer | None:
-    """AdamW with a rate of its own for what NRETM adds; None (Trainer's own) where the rates are the same."""
-    if settings.state_rate == 1.0 or not hasattr(model, "nretm"):
+    """AdamW with rates of their own for what NRETM adds and for T5's queries; Trainer's (None) if all are the same."""
+    added = {id(p) for p in model.nretm.parameters()} if hasattr(model, "nretm") else set()
+    groups: dict[float, list] = {}
+    for name, parameter in model.named_parameters():
+        rate = settings.state_rate if id(parameter) in added else 1.0
+        rate = settings.query_rate if name.endswith(".q.weight") and id(parameter) not in added else rate
+        if parameter.requires_grad:
+            groups.setdefault(rate, []).append(parameter)
+    if set(groups) == {1.0}:
         return None
-    added = [p for p in model.nretm.parameters() if p.requires_grad]
-    own = {id(p) for p in added}
-    others = [p for p in model.parameters() if p.requires_grad and id(p) not in own]
-    rate = settings.learning_rate
-    return torch.optim.AdamW([{"params": others}, {"params": added, "lr": rate * settings.state_rate}], lr=rate,
+    return torch.optim.AdamW([{"params": parameters, "lr": settings.learning_rate * rate}
+                              for rate, parameters in groups.items()], lr=settings.learning_rate,
                              betas=(0.9, settings.beta2), weight_decay=settings.weight_decay)
 
 

@@ -9,7 +9,8 @@ from reproduction.data.learned_tokens import learned_tokenizer
 
 NUMBERED = ("went to the park<extra_id_3> her friends<extra_id_1> was a sad day for the dog<extra_id_2> "
             "happy<extra_id_5> home<extra_id_4>")
-STORY = "Ann had her friends over. It was a sad day for the dog! She went to the park to play. They went home. She was happy."
+STORY = ("Ann had her friends over. It was a sad day for the dog! She went to the park to play. They went home. "
+         "She was happy.")
 FRAGMENTS = ["her friends", "was a sad day for the dog", "went to the park", "home", "happy"]
 
 

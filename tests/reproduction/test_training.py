@@ -92,6 +92,21 @@ def test_killed_it_resumes_and_ends_with_the_same_weights(moment, undisturbed, t
 
 
 @pytest.mark.slow
+def test_rates_of_their_own(tiny):
+    """What NRETM adds and T5's queries learn at their own rates, everything that is trained at one."""
+    experiment = experiment_named("r1-nretm")
+    settings = settings_for("smoke", experiment, model=tiny, learning_rate=1e-3, state_rate=3, query_rate=0.125)
+    model, _ = training.build(experiment, settings)
+    names = {id(parameter): name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    rates = {names[id(parameter)]: group["lr"] for group in training._optimizer(model, settings).param_groups
+             for parameter in group["params"]}
+    assert rates.keys() == set(names.values())
+    for name, rate in rates.items():
+        factor = 3 if name.startswith("nretm.") else 0.125 if name.endswith(".q.weight") else 1
+        assert rate == pytest.approx(1e-3 * factor), name
+    assert training._optimizer(model, settings_for("smoke", experiment, model=tiny)) is None
+
+
 def test_other_settings_start_over(undisturbed, tiny, tmp_path):
     shutil.copytree(undisturbed, tmp_path, dirs_exist_ok=True)
     path = training.run("r1-nretm", "smoke", tmp_path, model=tiny, **SMALL | {"learning_rate": 5e-4})
