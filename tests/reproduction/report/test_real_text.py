@@ -43,6 +43,43 @@ def test_curves_have_every_evaluation_of_every_training(results):
     assert [row.split(" | ")[0].strip("| ") for row in rows] == ["T5", "NRETM, P_c", "NRETM, P̂_c"]
 
 
+@pytest.fixture
+def with_stories(results) -> Path:
+    """`mini` with R1 and the zero-shot index, the first of them enforced too."""
+    (results.parent / "mini" / "runs").mkdir(parents=True)
+    for name in ("r1-t5", "r1-nretm", "r1-nretm-enforced", "zeroshot-t5", "zeroshot-nretm"):
+        shutil.copy(ROOT / "results" / "demo" / "runs" / f"{name}-seed0.json", results.parent / "mini" / "runs")
+    return results
+
+
+def test_every_rule_has_a_row_and_what_was_not_run_is_empty(with_stories):
+    runs = read_runs(with_stories.parent / "mini")
+    rows = {line.split(" | ")[0].strip("| "): [cell.strip() for cell in line.split("|")[2:-1]]
+            for line in real_text.result(with_stories).splitlines() if line.startswith("| ")}
+    figures = [f"{mean(runs[name], 'CSR'):.1f}" for name in ("r1-t5", "r1-nretm", "r1-nretm-enforced")]
+    paper = [str(paper_figures.TABLE1[name]["CSR"]) for name in ("r1-t5", "r1-nretm")]
+    assert rows["R1"] == ["CSR", *figures[:2], "", figures[2], *paper]
+    assert rows["zero-shot sentence index"][:3] == [
+        "CSA", *(f"{mean(runs[f'zeroshot-{model}'], 'CSA'):.1f}" for model in ("t5", "nretm"))]
+    assert rows["R3"][1:5] == [""] * 4
+    covered = mean(read_runs(with_stories.parent / "small")["commongen-t5-base-pc-hat"], "ALL")
+    assert rows["concepts covered (P̂_c)"][2] == f"{covered:.1f}"
+
+
+def test_stories_have_every_measure_of_what_was_run(with_stories):
+    said = real_text.stories(with_stories)
+    measures = [line.split(" | ")[1] for line in said.splitlines() if line.startswith("| R1 |")]
+    assert measures == list(dict.fromkeys([*paper_figures.TABLE1["r1-t5"], *paper_figures.TABLE_A["r1-t5"],
+                                           *paper_figures.TABLE_B["r1-t5"]]))
+    assert "| R2 |" not in said and said.count("zero-shot sentence index") == len(paper_figures.TABLE4["zeroshot-t5"])
+
+
+def test_curves_of_stories_name_rule_and_model(with_stories):
+    rows = real_text.story_curves(with_stories).splitlines()[2:]
+    assert [row.split(" | ")[0].strip("| ") for row in rows] == [
+        "R1, T5", "R1, NRETM", "zero-shot sentence index, T5", "zero-shot sentence index, NRETM"]
+
+
 def test_claims_on_what_was_not_run_say_so(results):
     said = real_text.verdicts(results)
     judged = [line for line in said.splitlines() if line.startswith("| table")][1:]
