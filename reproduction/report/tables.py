@@ -194,10 +194,16 @@ def provenance(name: str, results: str | Path) -> pandas.DataFrame:
     return pandas.DataFrame([{
         "experiment": run["experiment"], "seed": run["seed"], "split": run["split"],
         "data": _source_and_sizes(run["data"]), "model": run["settings"]["model"], "steps": run["steps"],
-        "batch": run["settings"]["batch"], "minutes": f"{run['seconds']['total'] / 60:.1f}",
+        "batch": run["settings"]["batch"], "minutes": _minutes(run),
         "hardware": run["hardware"]["gpu"] or run["hardware"]["cpu"],
         "torch": run["versions"]["torch"], "transformers": run["versions"]["transformers"],
         "commit": (run["commit"] or "")[:9], "command": run["command"]} for run in found])
+
+
+def _minutes(run: dict) -> str:
+    """How long a run took; of one that was stopped, only what came after it had resumed is known."""
+    resumed = run.get("resumed_from")
+    return f"{run['seconds']['total'] / 60:.1f}" + (f" from step {resumed}" if resumed else "")
 
 
 def save(frame: pandas.DataFrame, name: str, results: str | Path) -> None:

@@ -165,3 +165,8 @@ def test_said_once():
 def test_a_table_in_html_has_its_styles_in_it_and_escapes():
     page = markup.table(pandas.DataFrame({("", "a<b"): ["✓ held"], ("ours", "x"): ["1"], ("ours", "y"): ["2"]}))
     assert "a&lt;b" in page and "colspan='2'" in page and "text-align:left" in page and "font-weight:bold" in page
+
+
+def test_minutes_of_a_resumed_run_say_so():
+    run = {"seconds": {"total": 126.0}, "resumed_from": None}
+    assert tables._minutes(run) == "2.1" and tables._minutes(run | {"resumed_from": 1500}) == "2.1 from step 1500"
