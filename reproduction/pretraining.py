@@ -42,6 +42,7 @@ from reproduction import starts
 from reproduction.checkpoints import last_checkpoint
 from reproduction.data.learned_tokens import learned_tokenizer
 from reproduction.files import BASES_FOLDER, MADE_BASES_FOLDER, write_whole
+from reproduction.rates import adamw
 from reproduction.report import run_files
 
 SENTINELS = 6  # numbered masks in use: one for any span, and one for each sentence of a story
@@ -235,14 +236,10 @@ def optimizer(model: torch.nn.Module, base: Base) -> torch.optim.Optimizer:
     T5 does not divide its attention scores by the root of the heads' size, 8 here. Its queries are that much smaller
     instead, and at the rate of the rest a step would change the scores 8 times as much as in other models.
     """
-    groups: dict[float, list] = {}
-    for name, parameter in model.named_parameters():
-        rate = POSITION_RATE if "relative_attention_bias" in name else 1.0
-        rate = base.query_rate if name.endswith(".q.weight") else rate
-        groups.setdefault(rate, []).append(parameter)
-    return torch.optim.AdamW([{"params": parameters, "lr": base.learning_rate * rate}
-                              for rate, parameters in groups.items()],
-                             lr=base.learning_rate, betas=(0.9, 0.98), weight_decay=0)
+    def factor(name: str) -> float:
+        return {"q": base.query_rate, "relative_attention_bias": POSITION_RATE}.get(name.split(".")[-2], 1.0)
+
+    return adamw(model, base.learning_rate, factor, beta2=0.98)
 
 
 def pretrain(name: str, folder: Path | None = None, seed: int = 0, steps: int | None = None,

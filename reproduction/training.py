@@ -38,6 +38,7 @@ from reproduction.data.matrices import state_matrices
 from reproduction.decoding import generate, set_generation, texts
 from reproduction.experiments import EXPERIMENTS, Experiment, experiment_named
 from reproduction.files import ROOT, results_folder, run_name, work_folder, write_whole
+from reproduction.rates import adamw
 from reproduction.report import run_files
 from reproduction.settings import Settings, add_options, described, profile_names, settings_for
 from reproduction.tasks import TASKS
@@ -203,18 +204,15 @@ def _arguments(settings: Settings, work: Path) -> Seq2SeqTrainingArguments:
 
 def _optimizer(model, settings: Settings) -> torch.optim.Optimizer | None:
     """AdamW with rates of their own for what NRETM adds and for T5's queries; Trainer's (None) if all are the same."""
-    added = {id(p) for p in model.nretm.parameters()} if hasattr(model, "nretm") else set()
-    groups: dict[float, list] = {}
-    for name, parameter in model.named_parameters():
-        rate = settings.state_rate if id(parameter) in added else 1.0
-        rate = settings.query_rate if name.endswith(".q.weight") and id(parameter) not in added else rate
-        if parameter.requires_grad:
-            groups.setdefault(rate, []).append(parameter)
-    if set(groups) == {1.0}:
+    if settings.query_rate == 1.0 and (settings.state_rate == 1.0 or not hasattr(model, "nretm")):
         return None
-    return torch.optim.AdamW([{"params": parameters, "lr": settings.learning_rate * rate}
-                              for rate, parameters in groups.items()], lr=settings.learning_rate,
-                             betas=(0.9, settings.beta2), weight_decay=settings.weight_decay)
+
+    def factor(name: str) -> float:
+        if name.startswith("nretm."):
+            return settings.state_rate
+        return settings.query_rate if name.endswith(".q.weight") else 1.0
+
+    return adamw(model, settings.learning_rate, factor, settings.beta2, settings.weight_decay)
 
 
 def _device(settings: Settings) -> str:

@@ -101,7 +101,6 @@ def test_numbered_sentences_tell_where_they_belong():
     assert sorted(whole) == sorted(sum(sentences, []) + masks[1:])
 
 
-@pytest.mark.slow
 def test_names_have_their_pieces_in_lower_case():
     tokenizer = learned_tokenizer(["Rick got a trick. Rick got it.", "a pick and a kick, ick"] * 5, 120)
     lower = pretraining.lower_case(tokenizer)
@@ -111,6 +110,7 @@ def test_names_have_their_pieces_in_lower_case():
     assert lower[got] == [got] and lower[mask] == [mask]
 
 
+@pytest.mark.slow
 def test_a_text_is_harder_to_restore_the_later_it_comes():
     tokenizer = reproduction.data.builtin_tokenizer()
     corpora = {"rocstories": pretraining.corpus(reproduction.data.corpus("rocstories")[:500], "t5", tokenizer)}
