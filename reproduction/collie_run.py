@@ -24,7 +24,9 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
+    LogitsProcessor,
     NoRepeatNGramLogitsProcessor,
+    TopPLogitsWarper,
 )
 
 import nretm
@@ -44,7 +46,7 @@ from reproduction.particles import Particles
 
 MODES = ("plain", "best-of-20", "enforced")
 ROOM = {"w": 12, "s": 30, "p": 120}  # new tokens for a word, a sentence, and a paragraph or passage, at least
-TRIALS, TEMPERATURE, TOP_P = 20, 0.7, 0.95  # of best-of-20
+TRIALS, TEMPERATURE, TOP_K, TOP_P = 20, 0.7, 50, 0.95  # of best-of-20
 REPEATED = 4  # no sequence of so many tokens is written twice: small models go round in circles
 # Texts for one instance that grow side by side where its rule is enforced, and what the first token of a needed word
 # gains, in nats.  Prompts and these were chosen on 4 to 24 instances of a structure, those of --per-structure.
@@ -66,6 +68,21 @@ class NoRepetition(NoRepeatNGramLogitsProcessor):
 
     def __call__(self, input_ids, scores):
         return super().__call__(input_ids[:, self.begin:], scores)
+
+
+class Drawing(LogitsProcessor):
+    """Draws the next token by temperature, top_k and top_p, and leaves only that: generate itself would sort and draw
+    from the whole vocabulary, which takes longer than a small model."""
+
+    def __call__(self, input_ids, scores):
+        values, tokens = self.nucleus(scores)
+        drawn = tokens.gather(1, torch.multinomial(values.softmax(dim=-1), 1))
+        return torch.full_like(scores, -torch.inf).scatter(1, drawn, 0.0)
+
+    def nucleus(self, scores):
+        """The scores and the tokens, both (R, TOP_K), that may be drawn; -inf for those that top_p leaves out."""
+        values, tokens = (scores / TEMPERATURE).topk(TOP_K)
+        return TopPLogitsWarper(TOP_P)(None, values), tokens
 
 
 class Writer:
@@ -106,13 +123,14 @@ class Writer:
     @torch.no_grad()
     def write(self, prompts: list[str], room: int, trials: int = 1) -> list[list[str]]:
         """The likeliest text for each prompt or, at several trials, so many that are drawn."""
-        how = {"do_sample": True, "temperature": TEMPERATURE, "top_p": TOP_P} if trials > 1 else {"do_sample": False}
-        inputs = self.read(prompts, trials)
+        inputs = {name: value if name == "past_key_values" else value.repeat_interleave(trials, dim=0)
+                  for name, value in self.read(prompts, trials).items()}
         begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ids = self.model.generate(**inputs, **how, max_new_tokens=room, num_return_sequences=trials,
-                                      no_repeat_ngram_size=REPEATED, pad_token_id=self.tokenizer.pad_token_id)
+            ids = self.model.generate(**inputs, max_new_tokens=room, do_sample=False, no_repeat_ngram_size=REPEATED,
+                                      logits_processor=[Drawing()] if trials > 1 else [],
+                                      pad_token_id=self.tokenizer.pad_token_id)
         texts = [text.strip() for text in self.tokenizer.batch_decode(ids[:, begin:], skip_special_tokens=True)]
         return [texts[i:i + trials] for i in range(0, len(texts), trials)]
 

@@ -49,9 +49,12 @@ class _Banks:
         return parents
 
     def _running(self, row: int, found: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
-        """The continuations (score, parent, token) that run on; those that end are kept if their bank has the room."""
+        """The continuations (score, parent, token) that run on; those that end are kept if their bank has the room.
+
+        Where nothing can change the result any more, none runs on: the enforcer has no work with the row.
+        """
         banks: dict[int, list[tuple[float, int, int]]] = {}
-        for score, parent, token in found:  # best first
+        for score, parent, token in [] if self.finished[row].closed else found:  # best first
             bank = banks.setdefault(self.enforcer.satisfied(parent, token), [])
             if token not in self.ends:
                 bank.append((score, parent, token))

@@ -1,7 +1,9 @@
 """COLLIE's structures as rules: what they say, that they can be met, and that the peer's own code agrees."""
 
 import pytest
+import torch
 from kinds import tokenizer
+from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 import nretm
 from nretm.tracking.automaton import automaton_for
@@ -19,6 +21,7 @@ from reproduction.collie import (
     rule_of,
     write_instances,
 )
+from reproduction.collie_run import TEMPERATURE, TOP_K, TOP_P, Drawing
 
 INSTANCES = builtin_instances(per_structure=2)
 CASES = [  # structure, targets, a text that meets them, one that does not
@@ -169,3 +172,16 @@ def test_a_forbidden_word_does_not_begin_a_longer_one():
             here = automaton.step(here, token)
         assert automaton.verdict(here) == expected
     assert not nretm.check("Unwritten(snow)", "The snow.") and nretm.check("Unwritten(snow)", "It snows.")
+
+
+def test_drawing_is_by_what_generate_would_leave():
+    scores = torch.randn(8, 300, generator=torch.Generator().manual_seed(0)) * torch.arange(1.0, 9.0)[:, None]
+    warped = scores
+    for warper in (TemperatureLogitsWarper(TEMPERATURE), TopKLogitsWarper(TOP_K), TopPLogitsWarper(TOP_P)):
+        warped = warper(None, warped)
+    assert len(set(warped.isfinite().sum(dim=1).tolist())) > 1  # top_p cuts rows differently
+    values, tokens = Drawing().nucleus(scores)
+    torch.testing.assert_close(torch.full_like(scores, -torch.inf).scatter(1, tokens, values), warped)
+    torch.manual_seed(0)
+    drawn = sum(Drawing()(None, scores).isfinite().int() for _ in range(4000))
+    assert (drawn.sum(dim=1) == 4000).all() and (drawn / 4000 - warped.softmax(dim=1)).abs().max() < 0.04
