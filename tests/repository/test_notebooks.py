@@ -126,14 +126,16 @@ def run_all_cells(browser, address: str, notebook: Path):
     # JupyterLab puts cells up one after another, and "run all" would run only those that are there
     page.wait_for_function("count => document.querySelectorAll('.jp-CodeCell').length == count", arg=len(codes))
     page.locator(".jp-NotebookPanel-toolbar [data-status=idle]").wait_for()  # the kernel has started
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    prompts = "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(prompt => prompt.textContent)"
+    end = time.monotonic() + 60
+    while not page.evaluate(f"{prompts}.some(prompt => prompt != '[ ]:')") and time.monotonic() < end:
+        # until the kernel is connected, JupyterLab shows it as idle and yet drops what it is asked to run
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        page.wait_for_timeout(3000)
     page.wait_for_function(
-        """count => {
-            const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map(e => e.textContent);
-            const failed = document.querySelector('[data-mime-type="application/vnd.jupyter.error"]');
-            return failed || prompts.includes(`[${count}]:`);
-        }""", arg=len(codes), timeout=180_000)
+        f"""count => document.querySelector('[data-mime-type="application/vnd.jupyter.error"]')
+                     || {prompts}.includes(`[${{count}}]:`)""", arg=len(codes), timeout=180_000)
     page.keyboard.press("Control+s")
     end = time.monotonic() + 30
     while not (saved := _executed(notebook)) and time.monotonic() < end:
