@@ -1,6 +1,11 @@
-"""Evaluate the shipped models for any rule: on the five rules of Table 1, on unseen shapes and on longer rules.
+"""Evaluate the models for any rule: on the five rules of Table 1, on unseen shapes and on longer rules.
 
     python -m reproduction any any-nretm        writes results/demo/runs/any-nretm-seed0.json; nothing is trained
+
+Of the built-in stories the models that come with the repository are taken, of real ones those that were trained:
+
+    python -m reproduction train any-nretm --profile mini --data DIR
+    python -m reproduction any any-nretm --profile mini --data DIR
 """
 
 import argparse
@@ -19,19 +24,24 @@ from reproduction.files import ROOT, results_folder
 from reproduction.report import run_files
 from reproduction.report.any_table import csr_by_literals, csr_of
 from reproduction.settings import profile_names, settings_for
+from reproduction.training import load_trained
 
 KINDS = (*any_rules.TEMPLATES, *any_rules.KINDS)
 SIZE, ENFORCED_SIZE = 250, 50  # test stories of each kind; of those, how many are written again with the rule enforced
 
 
-def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -> Path:
-    """Let a shipped model write for the test rules of every kind, and write its run file."""
-    experiment, began, card = experiment_named(name), time.perf_counter(), shipped.card(name)
-    settings = settings_for(profile, experiment)
-    model, tokenizer = shipped.load(name)
+def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, data: str | None = None) -> Path:
+    """Let a model write for the test rules of every kind, and write its run file."""
+    experiment, began = experiment_named(name), time.perf_counter()
+    settings, path = settings_for(profile, experiment, data=data), run_files.run_path(
+        results_folder(root, profile), name, 0)
+    if ours := settings.data == "builtin":
+        (model, tokenizer), card = shipped.load(name), shipped.card(name)
+    else:
+        (model, tokenizer), card = load_trained(name, profile, root, data=data), run_files.read_run(path)
     scores, rows, by_literals, provenance = {}, [], {}, None
     for kind in KINDS:
-        test = reproduction.data.load(experiment.task, "test", kind, size=size, shares=settings.shares)
+        test = reproduction.data.load(experiment.task, "test", kind, settings.data, size=size, shares=settings.shares)
         rules = [example.rule for example in test]
         outputs = generate(model, tokenizer, experiment, settings, test)
         scores[csr_of(kind)] = metrics.csr(rules, outputs)
@@ -51,13 +61,12 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE) -
     tested = dataclasses.replace(provenance, examples=len(rows))
     record = {"experiment": name, "profile": profile, "seed": 0, "table": experiment.table, "row": experiment.row,
               "task": experiment.task, "rule": experiment.rule, "tracked": experiment.tracked, "split": "test",
-              "steps": card["kept step"], "settings": card["settings"],
+              "steps": card["kept step"] if ours else card["steps"], "settings": card["settings"],
               "parameters": dataclasses.asdict(count(model)), "log": card["log"],
               "data": card["data"] | {"test": dataclasses.asdict(tested)},
               "seconds": {"total": round(time.perf_counter() - began, 1)},
-              "command": f"python -m reproduction any {name}"} | run_files.surroundings()
-    path = run_files.run_path(results_folder(root, profile), name, 0)
-    run_files.write_run(path, record, scores, rows)
+              "command": f"python -m reproduction any {name}" + ("" if ours else f" --profile {profile} --data DIR")}
+    run_files.write_run(path, record | run_files.surroundings(), scores, rows if ours else None)
     return path
 
 
@@ -82,8 +91,9 @@ def main() -> None:
     parser.add_argument("name", choices=[name for name, experiment in EXPERIMENTS.items() if experiment.shipped])
     parser.add_argument("--profile", default="demo", choices=profile_names())
     parser.add_argument("--size", type=int, default=SIZE, help=f"test stories of each kind (default {SIZE})")
+    parser.add_argument("--data", metavar="DIR", help="folder of real text; without it the profile decides")
     given = parser.parse_args()
-    path = run(given.name, given.profile, size=given.size)
+    path = run(given.name, given.profile, size=given.size, data=given.data)
     for measure, cell in run_files.read_run(path)["metrics"].items():
         print(f"{measure:24}{cell['value']:6.2f}  [{cell['low']:.2f}, {cell['high']:.2f}]")
     print(f"written: {path}")
