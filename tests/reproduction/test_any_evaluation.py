@@ -22,5 +22,6 @@ def test_a_model_that_was_trained_on_a_folder_is_evaluated_on_it(tmp_path, monke
     path = any_evaluation.run("any-nretm", "smoke", tmp_path, size=2, data=data)
     run = run_files.read_run(path)
     assert run["steps"] == 2 and run["data"]["test"]["source"] != "builtin" and run["generations"] is None
-    assert {csr_of(kind, enforced) for kind in any_evaluation.KINDS for enforced in (False, True)} <= set(run["metrics"])
+    measures = {csr_of(kind, enforced) for kind in any_evaluation.KINDS for enforced in (False, True)}
+    assert measures <= set(run["metrics"])
     assert not list(path.parent.glob("*.jsonl*")) and "again." not in path.read_text()
