@@ -47,6 +47,7 @@ PUBLISHED = {
     "Alpaca-7B": (80.0, 0.0, 0.0, 0.0, 0.0, 2.8, 57.7, 36.1, 25.9, 4.2, 10.9, 0.0, 0.0)}
 GPT_4 = 50.9  # percent satisfied of all instances, one trial (COLLIE's paper)
 POSITIONS = (4, 8, 11)  # of the characters of c02 and the words of c05
+LONGEST_WORD = 12  # characters, where beams search: else they fill the room with long non-words
 WRITING = Policy(words="collie")  # while the text grows
 JUDGING = Policy(words="collie", sentences="punkt")  # as COLLIE itself cuts a finished text
 
@@ -109,7 +110,8 @@ def asked_of(instance: Instance) -> Rule:
         return _joined([rule, Letters()] + [Chars(Range(1, 20))] * (kind == "c01"))
     prose = Prose(" ".join(_runs(instance.targets, whole=kind == "c14")) or "Yes")
     if kind in ("c04", "c05", "c06a", "c07"):
-        more = {"c05": lambda: [NoMore(instance.targets[0]), *_at(AtOnce, instance.targets[1])],
+        more = {"c05": lambda: [NoMore(instance.targets[0]), *_at(AtOnce, instance.targets[1]),
+                                WordChars(Range(0, max([LONGEST_WORD, *(len(w) for w in instance.targets[1] if w)])))],
                 "c07": lambda: [Len(Range(10, 20))]}.get(kind, list)()
         return _joined([rule, Sentences(1), prose, *more])
     if kind == "c14":

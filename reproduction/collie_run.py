@@ -42,7 +42,7 @@ from reproduction.collie import (
     rule_of,
 )
 from reproduction.grouped_attention import NAME as GROUPED
-from reproduction.particles import Particles
+from reproduction.particles import Meant, Particles
 
 MODES = ("plain", "best-of-20", "enforced")
 ROOM = {"w": 12, "s": 30, "p": 120}  # new tokens for a word, a sentence, and a paragraph or passage, at least
@@ -50,9 +50,11 @@ TRIALS, TEMPERATURE, TOP_K, TOP_P = 20, 0.7, 50, 0.95  # of best-of-20
 REPEATED = 4  # no sequence of so many tokens is written twice: small models go round in circles
 # Texts for one instance that grow side by side where its rule is enforced, and what the first token of a needed word
 # gains, in nats.  Prompts and these were chosen on 4 to 24 instances of a structure, those of --per-structure.
-PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c05": 32, "c06a": 4, "c07": 8, "c08": 2, "c09": 2, "c10": 2,
-             "c11": 2, "c12": 32, "c14": 1}
-BONUS = {"c05": 4.0, "c07": 4.0}
+PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c06a": 4, "c07": 8, "c08": 2, "c09": 2, "c10": 2, "c11": 2,
+             "c12": 32, "c14": 1}
+BONUS = {"c07": 4.0}
+BEAMS = {"c05": 32}  # instead of particles: where words have their places, a search looks farther than draws
+MEANT = 1.0  # nats: what beams may continue a word with (`particles.Meant`); else long non-words fill the room
 PARAGRAPH = 30  # tokens more for each paragraph of a passage: in haste a model writes "It." and then the ending
 VERY_LONG = 600  # tokens: such a text grows alone
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
@@ -70,7 +72,7 @@ class NoRepetition(NoRepeatNGramLogitsProcessor):
         return super().__call__(input_ids[:, self.begin:], scores)
 
 
-class Drawing(LogitsProcessor):
+class Sampling(LogitsProcessor):
     """Draws the next token by temperature, top_k and top_p, and leaves only that: generate itself would sort and draw
     from the whole vocabulary, which takes longer than a small model."""
 
@@ -129,10 +131,21 @@ class Writer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ids = self.model.generate(**inputs, max_new_tokens=room, do_sample=False, no_repeat_ngram_size=REPEATED,
-                                      logits_processor=[Drawing()] if trials > 1 else [],
+                                      logits_processor=[Sampling()] if trials > 1 else [],
                                       pad_token_id=self.tokenizer.pad_token_id)
         texts = [text.strip() for text in self.tokenizer.batch_decode(ids[:, begin:], skip_special_tokens=True)]
         return [texts[i:i + trials] for i in range(0, len(texts), trials)]
+
+    @torch.no_grad()
+    def search(self, prompts: list[str], rules: list, room: int, beams: int) -> list[list[str]]:
+        """The best of so many beams for each prompt with its rule enforced."""
+        inputs = self.inputs(prompts)
+        begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
+        enforcer = nretm.Enforcer(rules, self.tokenizer, WRITING, max_new_tokens=room, num_beams=beams)
+        words = Meant(enforcer.reader, len(self.tokenizer), MEANT)
+        ids = self.model.generate(**inputs, **enforcer.settings, pad_token_id=self.tokenizer.pad_token_id,
+                                  logits_processor=[NoRepetition(REPEATED, begin), words, enforcer])
+        return [[text.strip()] for text in enforcer.texts(ids)]
 
     @torch.no_grad()
     def obey(self, prompts: list[str], rules: list, room: int, **options) -> list[list[str]]:
@@ -196,7 +209,7 @@ def run(writer: Writer, instances: list[Instance], mode: str, path: Path, batch:
 
 
 def _texts_at_once(kind: str, mode: str) -> int:
-    return {"plain": 1, "best-of-20": TRIALS, "enforced": PARTICLES.get(kind, 1)}[mode]
+    return {"plain": 1, "best-of-20": TRIALS, "enforced": (PARTICLES | BEAMS).get(kind, 1)}[mode]
 
 
 def _groups(instances: list[Instance], tokenizer, most: int) -> Iterator[tuple[list[Instance], int]]:
@@ -233,10 +246,13 @@ def _rows(writer: Writer, group: list[Instance], room: int, mode: str) -> list[d
     kind = group[0].kind
     torch.manual_seed(zlib.crc32(str(group[0].id).encode()))  # a run that was stopped goes on as if it had not been
     if mode == "enforced":
-        options = {"size": PARTICLES[kind] if room <= VERY_LONG else 1, "bonus": BONUS.get(kind, 0.0)}
+        prompts, rules = [prompt_of(instance) for instance in group], [asked_of(instance) for instance in group]
+        options = {"bonus": BONUS.get(kind, 0.0)}
         options |= {"meant": math.inf} if kind in ("c01", "c02", "c03") else {}  # there the word is all there is
-        found = writer.obey([prompt_of(instance) for instance in group], [asked_of(instance) for instance in group],
-                            room, **options)
+        if kind in BEAMS:
+            found = writer.search(prompts, rules, room, BEAMS[kind])
+        else:
+            found = writer.obey(prompts, rules, room, size=PARTICLES[kind] if room <= VERY_LONG else 1, **options)
     else:
         found = writer.write([instance.prompt for instance in group], room, _texts_at_once(kind, mode))
     rows = []

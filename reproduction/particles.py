@@ -106,27 +106,39 @@ def followed(rows: list[Particle]) -> list[int]:
     return found
 
 
-class Drawing(LogitsProcessor):
-    """Draws for the particles: what comes out is sorted, and the enforcer takes the first that the rule allows.
+class Meant(LogitsProcessor):
+    """A token that continues a word has a chance only if the model means it, by `meant` nats: one that wants " life"
+    after "walks of", where the rule has no room for another word, would write "walks oflife".  After a hyphen a word
+    has to go on."""
 
-    First come the TOP likeliest tokens, in random order (Gumbel noise makes the first a draw from them at TEMPERATURE),
-    then the others by likelihood.  A token that begins a needed word has gained `bonus` before.  A token that continues
-    a word has a chance only if the model means it: one that wants " life" after "walks of", where the rule has no room
-    for another word, would write "walks oflife".  After a hyphen a word has to go on.
-    """
-
-    def __init__(self, particles: Particles):
-        self.particles = particles
-        self.letters, self.ends = _letters(particles.reader, len(particles.tokenizer))
+    def __init__(self, reader, count: int, meant: float):
+        self.meant = meant
+        self.letters, self.ends = _letters(reader, count)
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         ends = self.ends[input_ids[:, -1:].clamp(max=len(self.ends) - 1)]  # (R, 1)
         letters = torch.nn.functional.pad(self.letters, (0, scores.shape[-1] - len(self.letters)))  # (V,)
+        least = scores.amax(dim=-1, keepdim=True) - self.meant  # (R, 1)
+        unmeant = (scores < least.masked_fill(ends != 1, -torch.inf)) & letters
+        return scores.masked_fill(unmeant | (ends == 2) & ~letters, -torch.inf)
+
+
+class Drawing(LogitsProcessor):
+    """Draws for the particles: what comes out is sorted, and the enforcer takes the first that the rule allows.
+
+    First come the TOP likeliest tokens, in random order (Gumbel noise makes the first a draw from them at TEMPERATURE),
+    then the others by likelihood.  A token that begins a needed word has gained `bonus` before; one that continues a
+    word has to be meant.
+    """
+
+    def __init__(self, particles: Particles):
+        self.particles = particles
+        self.words = Meant(particles.reader, len(particles.tokenizer), particles.meant)
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         for i, particle in enumerate(self.particles.rows if self.particles.bonus else ()):
             scores[i, self._needed(i, particle)] += self.particles.bonus
-        meant = scores.amax(dim=-1, keepdim=True) - self.particles.meant  # (R, 1)
-        unmeant = (scores < meant.masked_fill(ends != 1, -torch.inf)) & letters
-        scores.masked_fill_(unmeant | (ends == 2) & ~letters, -torch.inf)
+        scores = self.words(input_ids, scores)
         best, tokens = scores.topk(TOP, dim=-1)
         noise = -torch.empty_like(best).exponential_().log_()
         return scores.sub_(FAR).scatter_(1, tokens, best / TEMPERATURE + noise)

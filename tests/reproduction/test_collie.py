@@ -21,7 +21,7 @@ from reproduction.collie import (
     rule_of,
     write_instances,
 )
-from reproduction.collie_run import TEMPERATURE, TOP_K, TOP_P, Drawing
+from reproduction.collie_run import TEMPERATURE, TOP_K, TOP_P, Sampling
 
 INSTANCES = builtin_instances(per_structure=2)
 CASES = [  # structure, targets, a text that meets them, one that does not
@@ -115,17 +115,17 @@ def test_the_command_obeys_and_continues_where_it_was_stopped(tmp_path, monkeypa
     from reproduction.collie_run import by_structure, main
 
     base = Path(__file__).parents[2] / "reproduction/bases/t5-base"
-    write_instances([i for i in INSTANCES if i.kind in ("c08", "c10", "c14")], tmp_path / "x.jsonl")
+    write_instances([i for i in INSTANCES if i.kind in ("c05", "c08", "c10", "c14")], tmp_path / "x.jsonl")
     command = ["collie", "--model", str(base), "--instances", str(tmp_path / "x.jsonl"), "--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", [*command, "--per-structure", "1"])
     main()
     assert "builtin_c14-1 is left out" in capsys.readouterr().err  # its tokens have no line break
     first = (tmp_path / "enforced.jsonl").read_text()
-    monkeypatch.setattr(sys, "argv", [*command, "--kinds", "c08,c10"])
+    monkeypatch.setattr(sys, "argv", [*command, "--kinds", "c05,c08,c10"])
     main()
     assert (tmp_path / "enforced.jsonl").read_text().startswith(first)
     percents = {kind: percent for kind, (percent, _) in by_structure(tmp_path)["enforced"].items()}
-    assert percents == {"c08": 100, "c10": 100}
+    assert percents == {"c05": 100, "c08": 100, "c10": 100}
 
 
 @pytest.mark.slow
@@ -174,14 +174,14 @@ def test_a_forbidden_word_does_not_begin_a_longer_one():
     assert not nretm.check("Unwritten(snow)", "The snow.") and nretm.check("Unwritten(snow)", "It snows.")
 
 
-def test_drawing_is_by_what_generate_would_leave():
+def test_sampling_is_by_what_generate_would_leave():
     scores = torch.randn(8, 300, generator=torch.Generator().manual_seed(0)) * torch.arange(1.0, 9.0)[:, None]
     warped = scores
     for warper in (TemperatureLogitsWarper(TEMPERATURE), TopKLogitsWarper(TOP_K), TopPLogitsWarper(TOP_P)):
         warped = warper(None, warped)
     assert len(set(warped.isfinite().sum(dim=1).tolist())) > 1  # top_p cuts rows differently
-    values, tokens = Drawing().nucleus(scores)
+    values, tokens = Sampling().nucleus(scores)
     torch.testing.assert_close(torch.full_like(scores, -torch.inf).scatter(1, tokens, values), warped)
     torch.manual_seed(0)
-    drawn = sum(Drawing()(None, scores).isfinite().int() for _ in range(4000))
+    drawn = sum(Sampling()(None, scores).isfinite().int() for _ in range(4000))
     assert (drawn.sum(dim=1) == 4000).all() and (drawn / 4000 - warped.softmax(dim=1)).abs().max() < 0.04
