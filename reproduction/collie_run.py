@@ -26,6 +26,7 @@ from transformers import (
     AutoTokenizer,
     LogitsProcessor,
     NoRepeatNGramLogitsProcessor,
+    SuppressTokensLogitsProcessor,
     TopPLogitsWarper,
 )
 
@@ -55,6 +56,7 @@ PARTICLES = {"c01": 8, "c02": 8, "c03": 8, "c04": 8, "c06a": 4, "c07": 8, "c08":
 BONUS = {"c07": 4.0}
 BEAMS = {"c05": 32}  # instead of particles: where words have their places, a search looks farther than draws
 MEANT = 1.0  # nats: what beams may continue a word with (`particles.Meant`); else long non-words fill the room
+WRITER = "You are a writer."  # to beams in place of the system prompt of a chat model, whose name they would repeat
 PARAGRAPH = 30  # tokens more for each paragraph of a passage: in haste a model writes "It." and then the ending
 VERY_LONG = 600  # tokens: such a text grows alone
 NEUTRAL = "Write a short text."  # before the texts whose perplexity is measured
@@ -104,9 +106,10 @@ class Writer:
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
 
-    def inputs(self, prompts: list[str]) -> dict:
+    def inputs(self, prompts: list[str], system: str | None = None) -> dict:
         if self.tokenizer.chat_template:
-            prompts = [self.tokenizer.apply_chat_template([{"role": "user", "content": prompt}], tokenize=False,
+            first = [{"role": "system", "content": system}] if system else []
+            prompts = [self.tokenizer.apply_chat_template([*first, {"role": "user", "content": prompt}], tokenize=False,
                                                           add_generation_prompt=True) for prompt in prompts]
         return self.tokenizer(prompts, return_tensors="pt", padding=True,
                               add_special_tokens=not self.tokenizer.chat_template)
@@ -139,12 +142,14 @@ class Writer:
     @torch.no_grad()
     def search(self, prompts: list[str], rules: list, room: int, beams: int) -> list[list[str]]:
         """The best of so many beams for each prompt with its rule enforced."""
-        inputs = self.inputs(prompts)
+        inputs = self.inputs(prompts, WRITER)
         begin = inputs["input_ids"].shape[1] if self.decoder_only else 1
         enforcer = nretm.Enforcer(rules, self.tokenizer, WRITING, max_new_tokens=room, num_beams=beams)
-        words = Meant(enforcer.reader, len(self.tokenizer), MEANT)
+        pieces, words = enforcer.reader.token_bytes, Meant(enforcer.reader, len(self.tokenizer), MEANT)
+        foreign = SuppressTokensLogitsProcessor([token for token in range(len(self.tokenizer))
+                                                 if not (pieces[token] or b"").isascii()])  # but for what a rule needs
         ids = self.model.generate(**inputs, **enforcer.settings, pad_token_id=self.tokenizer.pad_token_id,
-                                  logits_processor=[NoRepetition(REPEATED, begin), words, enforcer])
+                                  logits_processor=[NoRepetition(REPEATED, begin), foreign, words, enforcer])
         return [[text.strip()] for text in enforcer.texts(ids)]
 
     @torch.no_grad()
