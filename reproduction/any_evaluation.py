@@ -33,8 +33,8 @@ SIZE, ENFORCED_SIZE = 250, 50  # test stories of each kind; of those, how many a
 def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, data: str | None = None) -> Path:
     """Let a model write for the test rules of every kind, and write its run file."""
     experiment, began = experiment_named(name), time.perf_counter()
-    settings, path = settings_for(profile, experiment, data=data), run_files.run_path(
-        results_folder(root, profile), name, 0)
+    settings = settings_for(profile, experiment, data=data)
+    path = run_files.run_path(results_folder(root, profile), name, 0)
     if ours := settings.data == "builtin":
         (model, tokenizer), card = shipped.load(name), shipped.card(name)
     else:

@@ -85,7 +85,7 @@ class Sampling(LogitsProcessor):
 
     def nucleus(self, scores):
         """The scores and the tokens, both (R, TOP_K), that may be drawn; -inf for those that top_p leaves out."""
-        values, tokens = (scores / TEMPERATURE).topk(TOP_K)
+        values, tokens = (scores / TEMPERATURE).topk(min(TOP_K, scores.shape[-1]))
         return TopPLogitsWarper(TOP_P)(None, values), tokens
 
 
