@@ -252,12 +252,12 @@ def _rows(writer: Writer, group: list[Instance], room: int, mode: str) -> list[d
     torch.manual_seed(zlib.crc32(str(group[0].id).encode()))  # a run that was stopped goes on as if it had not been
     if mode == "enforced":
         prompts, rules = [prompt_of(instance) for instance in group], [asked_of(instance) for instance in group]
-        options = {"bonus": BONUS.get(kind, 0.0)}
-        options |= {"meant": math.inf} if kind in ("c01", "c02", "c03") else {}  # there the word is all there is
         if kind in BEAMS:
             found = writer.search(prompts, rules, room, BEAMS[kind])
         else:
-            found = writer.obey(prompts, rules, room, size=PARTICLES[kind] if room <= VERY_LONG else 1, **options)
+            options = {"size": PARTICLES[kind] if room <= VERY_LONG else 1, "bonus": BONUS.get(kind, 0.0)}
+            options |= {"meant": math.inf} if kind in ("c01", "c02", "c03") else {}  # there the word is all there is
+            found = writer.obey(prompts, rules, room, **options)
     else:
         found = writer.write([instance.prompt for instance in group], room, _texts_at_once(kind, mode))
     rows = []
