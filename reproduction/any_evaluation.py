@@ -35,10 +35,8 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, d
     experiment, began = experiment_named(name), time.perf_counter()
     settings = settings_for(profile, experiment, data=data)
     path = run_files.run_path(results_folder(root, profile), name, 0)
-    if ours := settings.data == "builtin":
-        (model, tokenizer), card = shipped.load(name), shipped.card(name)
-    else:
-        (model, tokenizer), card = load_trained(name, profile, root, data=data), run_files.read_run(path)
+    about, ours = card(name, profile, root, data), settings.data == "builtin"
+    model, tokenizer = shipped.load(name) if ours else load_trained(name, profile, root, data=data)
     scores, rows, by_literals, provenance = {}, [], {}, None
     for kind in KINDS:
         test = reproduction.data.load(experiment.task, "test", kind, settings.data, size=size, shares=settings.shares)
@@ -61,13 +59,22 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, d
     tested = dataclasses.replace(provenance, examples=len(rows))
     record = {"experiment": name, "profile": profile, "seed": 0, "table": experiment.table, "row": experiment.row,
               "task": experiment.task, "rule": experiment.rule, "tracked": experiment.tracked, "split": "test",
-              "steps": card["kept step"] if ours else card["steps"], "settings": card["settings"],
-              "parameters": dataclasses.asdict(count(model)), "log": card["log"],
-              "data": card["data"] | {"test": dataclasses.asdict(tested)},
+              "steps": about["kept step"] if ours else about["steps"], "settings": about["settings"],
+              "parameters": dataclasses.asdict(count(model)), "log": about["log"],
+              "data": about["data"] | {"test": dataclasses.asdict(tested)},
               "seconds": {"total": round(time.perf_counter() - began, 1)},
               "command": f"python -m reproduction any {name}" + ("" if ours else f" --profile {profile} --data DIR")}
+    if not ours:  # the file that training wrote is written again
+        record["best_step"] = about["best_step"]
     run_files.write_run(path, record | run_files.surroundings(), scores, rows if ours else None)
     return path
+
+
+def card(name: str, profile: str = "demo", root: Path = ROOT, data: str | None = None) -> dict:
+    """How the model was trained: what came with it, or of real text the run file that its training wrote."""
+    if settings_for(profile, experiment_named(name), data=data).data == "builtin":
+        return shipped.card(name)
+    return run_files.read_run(run_files.run_path(results_folder(root, profile), name, 0))
 
 
 def _enforced(model, tokenizer, experiment, settings, examples: list) -> list[str]:

@@ -55,8 +55,8 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     source = {"data": data} if data else {}
     steps = [Step("quickstart", "00_quickstart.ipynb", {"figures": f"../results/{name}/figures"}, models=("any-nretm",),
                   outputs=("figures/running_example.png", "figures/running_example.svg"))]
-    covered = experiments_of(name)
-    trained = [experiment for experiment in covered if not experiment.shipped]
+    covered, builtin = experiments_of(name), read_profile(name)["all"]["data"] == "builtin"
+    trained = [experiment for experiment in covered if not (experiment.shipped and builtin)]
     for number, task in enumerate(("rocstories", "commongen", "ted15"), 1):
         if any(experiment.task == task for experiment in covered):
             steps.append(Step(task, f"{number:02}_data_{task}.ipynb", {"profile": name, **source}, kind="data"))
@@ -64,7 +64,8 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
     steps.append(bases)
     made_first = (bases.name,) if bases.weights else ()
     for experiment in trained:
-        steps += [_training(experiment, seed, name, source, made_first) for seed in range(seeds)]
+        steps += [_training(experiment, seed, name, source, made_first)
+                  for seed in range(1 if experiment.shipped else seeds)]
 
     def reading(step: str, notebook: str, experiments: Iterable[Experiment], **more) -> Step:
         needs = tuple(run_name(experiment.name, seed) for experiment in experiments if experiment in trained
@@ -95,8 +96,14 @@ def all_steps(name: str, seeds: int = 1, data: str | None = None) -> list[Step]:
             reading("matrices", "11_state_matrices.ipynb", _named(*drawn), outputs=("figures/matrix_*",)),
             reading("cases", "12_case_study.ipynb", _named(*drawn, *compared), outputs=("tables/cases_*",)),
         ]
-    if read_profile(name)["all"]["data"] == "builtin":  # the shipped models write built-in stories
-        steps += _shipped(name, [step.name for step in steps if step.kind == "training"])
+    if builtin:  # the shipped models write built-in stories
+        steps.append(Step("playground", "13_playground.ipynb",
+                          {"profile": name, "rules_of_each_kind": 1 if name == "smoke" else 6}, kind="data",
+                          outputs=("playground.html",), models=ANY_MODELS, minutes=0.7))
+    any_trained = tuple(run_name(model, 0) for model in ANY_MODELS if EXPERIMENTS[model] in trained)
+    if builtin or any_trained:
+        trainings = [step.name for step in steps if step.kind == "training"]
+        steps.append(_any_rule(name, source if any_trained else {}, any_trained, trainings))
     steps.append(Step("performance", "14_performance.ipynb", {"profile": name}, minutes=0.7, kind="measuring",
                       reads=("tables/cost_t5_base.json", "tables/cost_enforcement.json"),
                       outputs=("figures/cost_tracker.*", "figures/cost_model.*")))
@@ -117,24 +124,22 @@ def _bases(profile: str, source: dict) -> Step:
     return step
 
 
-def _shipped(name: str, trainings: list[str]) -> list[Step]:
-    """What the models that come with the repository show: nothing is trained."""
-    models, few = ("any-t5", "any-nretm"), name == "smoke"
-    runs = tuple(f"runs/{model}-seed0.json*" for model in models)
-    return [
-        Step("playground", "13_playground.ipynb", {"profile": name, "rules_of_each_kind": 1 if few else 6},
-             outputs=("playground.html",), models=models, minutes=0.7, kind="data"),
-        Step("any", "16_any_rule.ipynb", {"profile": name, "size": 6 if few else 250}, after=tuple(trainings),
-             reads=tuple(f"runs/{experiment.name}-seed*.json" for experiment in of_table("table1")),
-             outputs=(*runs, "tables/any.csv", "tables/any.md", "figures/any.*"), models=models, minutes=2,
-             kind="data"),
-    ]
+def _any_rule(name: str, source: dict, needs: tuple[str, ...], trainings: list[str]) -> Step:
+    """What one model for any rule obeys: of built-in stories the models that come with the repository, of real ones
+    those that were trained."""
+    runs = tuple(f"runs/{model}-seed0.json*" for model in ANY_MODELS)
+    return Step("any", "16_any_rule.ipynb", {"profile": name, "size": 6 if name == "smoke" else 250, **source},
+                needs=needs, after=tuple(training for training in trainings if training not in needs),
+                reads=tuple(f"runs/{experiment.name}-seed*.json" for experiment in of_table("table1")),
+                outputs=(*runs, "tables/any.csv", "tables/any.md", "figures/any.*"),
+                models=() if needs else ANY_MODELS, minutes=10 if needs else 2, kind="data")
 
 
 def _named(*names: str) -> list[Experiment]:
     return [EXPERIMENTS[name] for name in names]
 
 
+ANY_MODELS = ("any-t5", "any-nretm")
 BASE_MINUTES = 25  # of a base of real text
 MINUTES = {  # of one training and its evaluation; a run's own time takes their place once it is known
     "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
@@ -148,6 +153,8 @@ MINUTES = {  # of one training and its evaluation; a run's own time takes their 
 def _training(experiment: Experiment, seed: int, profile: str, source: dict, needs: tuple[str, ...]) -> Step:
     name, minutes = run_name(experiment.name, seed), MINUTES[profile][f"{experiment.task} {experiment.base}"]
     outputs = (f"runs/{name}.json", f"runs/{name}.jsonl*", *([f"probes/{name}.json*"] if experiment.probe else []))
+    if experiment.shipped:  # the step "any" puts every kind of rule into its run file
+        outputs = ()
     step = Step(name, "04_training.ipynb", {"profile": profile, "experiment": experiment.name, "seed": seed, **source},
                 needs=needs, outputs=outputs, minutes=minutes, kind="training")
     if not experiment.decodes:

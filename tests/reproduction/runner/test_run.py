@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 import psutil
@@ -307,6 +308,16 @@ def test_mini_makes_its_base_first_and_has_no_talks():
     assert {"table1", "table2", "table4", "tableA", "tableB", "report"} <= set(steps)
     assert not {"ted15", "table3", "cases", "matrices"} & set(steps), "what needs talks or shows texts is left out"
     assert not any("large" in name for name in steps)
+
+
+def test_models_for_any_rule_are_trained_only_on_real_text():
+    real = {step.name: step for step in all_steps("mini", seeds=3, data="somewhere")}
+    ours = {step.name: step for step in all_steps("demo", data="somewhere")}
+    assert {"any-t5-seed0", "any-nretm-seed0"} == set(real["any"].needs) and "any-t5-seed1" not in real
+    assert real["any"].parameters["data"] == "somewhere" and real["any-t5-seed0"].weights
+    assert not any(fnmatch(f"runs/{name}.json", pattern) for name in real["any"].needs
+                   for pattern in real[name].outputs), "what the step writes again would be trained again"
+    assert "any-t5-seed0" not in ours and "data" not in ours["any"].parameters
 
 
 def test_the_folder_of_the_data_is_not_in_the_executed_notebook(folders, tmp_path):
