@@ -145,6 +145,7 @@ class _Grammar:
     def short(self, story: Story) -> list[Rule]:
         """An ordinary rule about fewer sentences than a story has: all of them are written, and no more."""
         ranged = self.rng.random() < self.shares.ranges
+        ranged = ranged and story.size > 1  # sentences without a full stop between them count as one
         number = Range(self.rng.randint(1, story.size - 1), story.size) if ranged else story.size
         return [Sentences(number), *self.some(story, self.rng.randint(0, 5), without="sentences")]
 

@@ -112,6 +112,12 @@ def test_a_story_that_was_cut_is_asked_for_by_its_number_of_sentences():
         assert numbers and not nretm.check(f"Sentences({numbers[0]})", whole[example.id])
 
 
+def test_a_story_without_full_stops_is_one_sentence_however_it_is_cut():
+    rows = [(name, [sentence.rstrip(".!?") for sentence in sentences]) for name, sentences in ROWS[:60]]
+    examples = any_rules.prepare(rows, "any", "train", 0, replace(SHARES, shortened=1.0, ranges=1.0))[0]
+    assert examples and all(nretm.check(example.rule, example.target) for example in examples)
+
+
 def test_what_must_not_occur_is_tempting():
     """Most of it is of the story's own theme; of random words, a sixth would be."""
     themes = {word: theme for theme, events in builtin_stories.THEMES.items() for event in events
