@@ -83,7 +83,10 @@ def cost(results: Path) -> str:
 
 
 BLOCKS = {"result": result, "table": table, "verdicts": verdicts, "seeds": seeds, "cost": cost,
-          "real_concepts": real_text.concepts, "real_curves": real_text.curves, "real_stories": real_text.stories,
+          "real_concepts": partial(real_text.concepts, profile="small"),
+          "real_curves": partial(real_text.curves, profile="small"),
+          "mini_concepts": partial(real_text.concepts, profile="mini"),
+          "mini_concept_curves": partial(real_text.curves, profile="mini"), "real_stories": real_text.stories,
           "real_result": real_text.result, "real_story_curves": real_text.story_curves,
           "real_verdicts": real_text.verdicts,
           "collie_result": partial(collie_table.result, model="smollm2-135m"),

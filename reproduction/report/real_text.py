@@ -27,9 +27,9 @@ def made_on(made: dict) -> str:
     return f"on {hardware['gpu'] or threads + ' of an ' + hardware['cpu']}"
 
 
-def concepts(results: Path) -> str:
+def concepts(results: Path, profile: str) -> str:
     """Concepts covered and quality, free and enforced, beside the paper's."""
-    runs = read_runs(results.parent / "small")
+    runs = read_runs(results.parent / profile)
     lines = ["| | concepts covered | CIDEr | enforced: covered | CIDEr | paper: covered | CIDEr |", f"|{'---|' * 7}"]
     for title, name in CONCEPT_ROWS:
         figures = [_shown(mean(runs.get(run, []), measure)) for run in (name, enforced_name(name))
@@ -40,9 +40,9 @@ def concepts(results: Path) -> str:
     return "\n".join([f"{made_with('CommonGen', made['settings']['model'], made)} {made_on(made)}.", "", *lines])
 
 
-def curves(results: Path) -> str:
+def curves(results: Path, profile: str) -> str:
     """CIDEr and loss on dev while the models of concepts were trained."""
-    return _curves(read_runs(results.parent / "small"), CONCEPT_ROWS, "CIDEr")
+    return _curves(read_runs(results.parent / profile), CONCEPT_ROWS, "CIDEr")
 
 
 def story_curves(results: Path) -> str:
@@ -67,20 +67,19 @@ def _curves(runs: dict, rows: Iterable[tuple[str, str]], measure: str) -> str:
 
 def result(results: Path) -> str:
     """Rules and concepts by their main measures: T5 and NRETM, free and enforced, beside the paper's; the claims."""
-    mini, small = read_runs(results.parent / "mini"), read_runs(results.parent / "small")
+    runs = read_runs(results.parent / "mini")
     lines = ["| | measure | T5 | NRETM | enforced: T5 | NRETM | paper: T5 | NRETM |", f"|{'---|' * 8}"]
-    rows = [(title, "CSA" if rule == ZERO_SHOT else "CSR", mini, [f"{rule}-t5", f"{rule}-nretm"])
+    rows = [(title, "CSA" if rule == ZERO_SHOT else "CSR", [f"{rule}-t5", f"{rule}-nretm"])
             for rule, title in RULES.items()]
-    rows += [(f"{title} (P̂_c)", measure, small, ["commongen-t5-base", "commongen-t5-base-pc-hat"])
+    rows += [(f"{title} (P̂_c)", measure, ["commongen-t5-base", "commongen-t5-base-pc-hat"])
              for title, measure in (("concepts covered", "ALL"), ("sentences from concepts", "CIDEr"))]
-    for title, measure, runs, names in rows:
+    for title, measure, names in rows:
         ours = [_shown(mean(runs.get(name, []), measure)) for name in (*names, *map(enforced_name, names))]
         paper = [str(_published(name)[measure]) for name in names]
         lines.append(f"| {title} | {measure} | {' | '.join(ours + paper)} |")
-    made = next(iter(mini.values()))[0]
-    other = small["commongen-t5-base"][0]
-    how = (f"{made_with('ROCStories', 'a T5 of our own', made)}. "
-           f"{made_with('CommonGen', other['settings']['model'], other)}. Both {made_on(made)}.")
+    stories, sets = runs["r1-t5"][0], runs["commongen-t5-base"][0]
+    how = (f"{made_with('ROCStories and CommonGen', 'a T5 of our own', stories)} and {sets['settings']['batch']} "
+           f"{made_on(stories)}.")
     return "\n".join([how, "", *lines, "", f"{claims.summary(_judged(results))}."])
 
 
@@ -110,7 +109,8 @@ def _published(name: str) -> dict[str, float]:
 
 
 def _judged(results: Path) -> list[claims.Judgement]:
-    return claims.judge_runs(read_runs(results.parent / "mini") | read_runs(results.parent / "small"))
+    """On `mini`, which is the further of the two; what `small` says of concepts stands in its own claims.md."""
+    return claims.judge_runs(read_runs(results.parent / "mini"))
 
 
 def _shown(figure: float | Missing) -> str:
