@@ -14,6 +14,8 @@ from reproduction.grid_beam_search import grid_beam_search
 from reproduction.settings import Settings
 from reproduction.tasks import TASKS, Task
 
+DOCUMENT_END = "</d>"
+
 
 def set_generation(model, tokenizer, task: Task, settings: Settings) -> None:
     """How the model generates. Trainer fills in defaults of its own, so this is called more than once."""
@@ -25,6 +27,24 @@ def set_generation(model, tokenizer, task: Task, settings: Settings) -> None:
         language = tokenizer.convert_tokens_to_ids(tokenizer.tgt_lang)
         config.decoder_start_token_id = config.eos_token_id = language
         config.forced_eos_token_id = None
+
+
+@torch.no_grad()
+def end_documents(model, tokenizer) -> None:
+    """Let a model without language codes (Marian) end a document by a token of its own.
+
+    Its `</s>` ends a sentence that stands alone; in documents it stands between sentences. The new token begins as a
+    copy of it.
+    """
+    sentence = tokenizer.eos_token_id
+    tokenizer.add_special_tokens({"eos_token": DOCUMENT_END})
+    if tokenizer("").input_ids[-1:] != [tokenizer.eos_token_id]:
+        raise ValueError(f"{type(tokenizer).__name__} has neither language codes nor an end that can be changed: "
+                         "translate documents with an mBART or a Marian model.")
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    embedding, end = model.get_input_embeddings().weight, tokenizer.eos_token_id
+    embedding[end] = embedding[sentence]
+    model.config.eos_token_id = model.generation_config.eos_token_id = end
 
 
 @torch.no_grad()

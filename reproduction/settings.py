@@ -27,6 +27,7 @@ class Settings:
     dev_size: int | None = _setting(None, "rows of dev to use; all if not set")
     test_size: int | None = _setting(None, "rows of test to use; all if not set")
     shares: str = _setting("demo", "the profile whose [any_shares] the rules of any shape are drawn by")
+    document: int | None = _setting(None, "sentences of a document at most; talks are cut in two to four if not set")
     # training
     steps: int = _setting(1000, "optimizer steps")
     batch: int = _setting(32, "examples that a device sees at a time")

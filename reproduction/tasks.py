@@ -53,12 +53,13 @@ class Task:
         return reproduction.data.TASKS[self.name].rules
 
     def load(self, split: str, rule: str, source: str = "builtin", size: int | None = None,
-             shares: str = "demo") -> Examples:
-        return reproduction.data.load(self.name, split, rule, source, size=size, shares=shares)
+             shares: str = "demo", document: int | None = None) -> Examples:
+        return reproduction.data.load(self.name, split, rule, source, size=size, shares=shares, document=document)
 
     def train_and_dev(self, rule: str, source: str = "builtin", train_size: int | None = None,
-                      dev_size: int | None = None, shares: str = "demo") -> tuple[Examples, Examples]:
-        return reproduction.data.train_and_dev(self.name, rule, source, train_size, dev_size, shares)
+                      dev_size: int | None = None, shares: str = "demo",
+                      document: int | None = None) -> tuple[Examples, Examples]:
+        return reproduction.data.train_and_dev(self.name, rule, source, train_size, dev_size, shares, document)
 
     def as_trained(self, examples: Sequence[Example]) -> list[Example]:
         """The examples with references in the case in which our own models write."""

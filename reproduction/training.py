@@ -35,7 +35,7 @@ from nretm.modeling import RuleBroken, count
 from reproduction import pretraining, probes
 from reproduction.checkpoints import MODEL, keep_or_clear, last_checkpoint, step_of
 from reproduction.data.matrices import state_matrices
-from reproduction.decoding import generate, set_generation, texts
+from reproduction.decoding import end_documents, generate, set_generation, texts
 from reproduction.experiments import EXPERIMENTS, Experiment, experiment_named
 from reproduction.files import ROOT, results_folder, run_name, work_folder, write_whole
 from reproduction.rates import adamw
@@ -66,7 +66,8 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, **overrides) -> Pat
             trained[0].to(_device(settings))
         else:
             trained, outcome = _train(experiment, settings, work)
-        test = task.load("test", experiment.rule, settings.data, settings.test_size, settings.shares)
+        test = task.load("test", experiment.rule, settings.data, settings.test_size, settings.shares,
+                         settings.document)
         start = time.perf_counter()
         outputs = generate(*trained, experiment, settings, test)
         seconds = outcome.pop("seconds", {}) | {"test": time.perf_counter() - start}
@@ -103,6 +104,8 @@ def build(experiment: Experiment, settings: Settings):
                       f"({type(error).__name__}: {error})") from error
     model.accepts_loss_kwargs = False  # or Trainer believes that it divides its loss by the accumulated batches
     task = TASKS[experiment.task]
+    if task.languages and task.languages[1] not in tokenizer.get_vocab():
+        end_documents(model, tokenizer)
     if experiment.tracked:
         nretm.equip(model, tokenizer, task.policy)
     if settings.freeze:
@@ -136,7 +139,7 @@ def _train(experiment: Experiment, settings: Settings, work: Path):
     keep_or_clear(work, "settings.json", json.dumps(dataclasses.asdict(settings), indent=1))
     task = TASKS[experiment.task]
     train, dev = task.train_and_dev(experiment.rule, settings.data, settings.train_size, settings.dev_size,
-                                    settings.shares)
+                                    settings.shares, settings.document)
     model, tokenizer = build(experiment, settings)
     rows, table = train, None
     if experiment.tracked:  # made once and kept: the matrix of a gold output never changes

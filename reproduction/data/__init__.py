@@ -40,8 +40,8 @@ class TaskData:
     policy          how its texts are cut into sentences and words
     builtin_rows    (split, size, seed) -> rows made by us, without their ids
     corpus          (training rows, seed, whether they are built-in) -> plain texts to pretrain a base on
-    prepare         (rows, rule, split, seed, whether they are built-in, shares of rules of any shape) -> examples, and
-                    what was left out and why
+    prepare         (rows, rule, split, seed, whether they are built-in, shares of rules of any shape, longest document)
+                    -> examples, and what was left out and why
     dev_from_train  rules whose dev set is cut from train, and its size
     """
 
@@ -49,12 +49,12 @@ class TaskData:
     paper_counts: dict[str, int | None]
     builtin_rows: Callable[[str, int | None, int], list[tuple]]
     corpus: Callable[[list[tuple], int, bool], list[str]]
-    prepare: Callable[[list[tuple], str, str, int, bool, str], tuple[list[Example], dict[str, int]]]
+    prepare: Callable[[list[tuple], str, str, int, bool, str, int | None], tuple[list[Example], dict[str, int]]]
     policy: Policy = Policy()
     dev_from_train: dict[str, int] = field(default_factory=dict)
 
 
-def _story_examples(rows: list[tuple], rule: str, split: str, seed: int, builtin: bool, shares: str):
+def _story_examples(rows: list[tuple], rule: str, split: str, seed: int, builtin: bool, shares: str, document: None):
     if rule in any_rules.KINDS:
         return any_rules.prepare(rows, rule, split, seed, any_rules.shares(shares))
     return stories.prepare(rows, rule, split, seed)
@@ -83,12 +83,12 @@ TASKS = {
         corpus=lambda rows, seed, builtin: [" ".join(sentences) for _, sentences in rows], prepare=_story_examples),
     "commongen": TaskData(
         concepts.RULES, concepts.PAPER_COUNTS, builtin_rows=builtin_concepts.sets, corpus=_concept_corpus,
-        prepare=lambda rows, rule, split, seed, builtin, shares: concepts.prepare(rows, rule, split)),
+        prepare=lambda rows, rule, split, seed, builtin, shares, document: concepts.prepare(rows, rule, split)),
     "ted15": TaskData(
         documents.RULES, documents.PAPER_COUNTS, policy=documents.POLICY, corpus=_document_corpus,
         builtin_rows=lambda split, size, seed: [(talk,) for talk in builtin_documents.talks(split, size, seed)],
-        prepare=lambda rows, rule, split, seed, builtin, shares: documents.prepare(
-            rows, rule, _document_length(builtin))),
+        prepare=lambda rows, rule, split, seed, builtin, shares, document: documents.prepare(
+            rows, rule, document or _document_length(builtin), None if document else documents.MOST)),
 }
 
 
@@ -108,7 +108,7 @@ def rows(task: str, split: str, source: str | Path = "builtin", seed: int = 0, s
 
 
 def load(task: str, split: str, rule: str | None = None, source: str | Path = "builtin", seed: int = 0,
-         size: int | None = None, shares: str = "demo") -> Examples:
+         size: int | None = None, shares: str = "demo", document: int | None = None) -> Examples:
     """The examples of a task: "rocstories", "commongen" or "ted15".
 
     rule    which rule to make, by default the first of the task's: for rocstories insen, order, r1, r2, r3,
@@ -117,21 +117,23 @@ def load(task: str, split: str, rule: str | None = None, source: str | Path = "b
     seed    of the rules and of built-in data
     size    take only so many rows
     shares  the profile whose [any_shares] the rules of any shape are drawn by
+    document  sentences of a document at most, however many it makes of a talk; by default two to four are made
     """
     data, about = rows(task, split, source, seed, size), TASKS[task]
     builtin = str(source) == "builtin"
-    examples, left_out = about.prepare(data, rule or about.rules[0], split, seed, builtin, shares)
+    examples, left_out = about.prepare(data, rule or about.rules[0], split, seed, builtin, shares, document)
     where = str(source) if str(source) in ("builtin", "hub") else "folder"
     return Examples(examples, Provenance(task, split, where, len(data), about.paper_counts[split], len(examples),
                                          left_out))
 
 
 def train_and_dev(task: str, rule: str, source: str | Path = "builtin", train_size: int | None = None,
-                  dev_size: int | None = None, shares: str = "demo") -> tuple[Examples, Examples]:
+                  dev_size: int | None = None, shares: str = "demo",
+                  document: int | None = None) -> tuple[Examples, Examples]:
     """What a model is trained on and what its best step is chosen by."""
-    train = load(task, "train", rule, source, size=train_size, shares=shares)
+    train = load(task, "train", rule, source, size=train_size, shares=shares, document=document)
     if rule not in TASKS[task].dev_from_train:
-        return train, load(task, "dev", rule, source, size=dev_size, shares=shares)
+        return train, load(task, "dev", rule, source, size=dev_size, shares=shares, document=document)
     cut = len(train) - (dev_size or TASKS[task].dev_from_train[rule])
     parts = {"train": train[:cut], "dev": train[cut:]}
     return tuple(Examples(part, replace(train.provenance, split=split, examples=len(part)))

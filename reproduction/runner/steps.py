@@ -145,7 +145,7 @@ MINUTES = {  # of one training and its evaluation; a run's own time takes their 
     "demo": {"rocstories t5-base": 2, "commongen t5-base": 1.2, "commongen t5-large": 2, "ted15 mbart": 4.5},
     "paper": {"rocstories t5-base": 480, "commongen t5-base": 300, "commongen t5-large": 840, "ted15 mbart": 1200},
     "mini": {"rocstories t5-base": 20, "commongen t5-base": 10},
-    "small": {"rocstories t5-base": 300, "commongen t5-base": 120},
+    "small": {"rocstories t5-base": 300, "commongen t5-base": 120, "ted15 mbart": 300},
     "smoke": {"rocstories t5-base": 0.3, "commongen t5-base": 0.3, "commongen t5-large": 0.3, "ted15 mbart": 0.3},
 }
 

@@ -1,9 +1,18 @@
 """From generated tokens to texts."""
 
-import pytest
+import io
+import json
 
+import kinds
+import pytest
+import sentencepiece
+import tiny
+import torch
+from transformers import MarianTokenizer
+
+import nretm
 import reproduction.data
-from reproduction.decoding import phrase_tokens, texts, word_boundaries
+from reproduction.decoding import end_documents, phrase_tokens, texts, word_boundaries
 from reproduction.tasks import TASKS
 
 
@@ -27,3 +36,51 @@ def test_what_grid_beam_search_must_place():
     assert [tokenizer.decode(ids) for ids in phrase_tokens(task, example, tokenizer)] == task.phrases(example)
     with pytest.raises(ValueError, match="needs phrases to place, which rocstories does not have"):
         phrase_tokens(TASKS["rocstories"], example, tokenizer)
+
+
+@pytest.fixture
+def marian(tmp_path):
+    """A random Marian model with a tokenizer of its kind, which has no language codes."""
+    pieces = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(kinds.CORPUS), model_writer=pieces, vocab_size=140,
+                                             minloglevel=2)
+    read = sentencepiece.SentencePieceProcessor(model_proto=pieces.getvalue())
+    vocabulary = ["</s>", "<unk>", *(read.id_to_piece(i) for i in range(3, read.vocab_size())), "<pad>"]
+    (tmp_path / "spm").write_bytes(pieces.getvalue())
+    (tmp_path / "vocab.json").write_text(json.dumps({piece: i for i, piece in enumerate(vocabulary)}))
+    tokenizer = MarianTokenizer(*(str(tmp_path / name) for name in ("spm", "spm", "vocab.json")))
+    model = tiny.plain("Marian", vocab_size=len(vocabulary), pad_token_id=tokenizer.pad_token_id, eos_token_id=0,
+                       decoder_start_token_id=tokenizer.pad_token_id)
+    return model, tokenizer
+
+
+def test_a_document_of_a_model_without_languages_has_an_end_of_its_own(marian):
+    model, tokenizer = marian
+    end_documents(model, tokenizer)
+    end, between = tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("</s>")
+    ids = tokenizer("The car stopped.</s>One big dog.").input_ids
+    assert between != end and ids.count(between) == 1 and ids.index(end) == len(ids) - 1
+    assert model.config.eos_token_id == model.generation_config.eos_token_id == end
+    embedded = model.get_input_embeddings().weight
+    assert len(embedded) > end and torch.equal(embedded[end], embedded[between])
+    assert texts([ids], tokenizer, "</s>") == ["The car stopped.</s>One big dog."]
+
+
+def test_the_rule_of_a_document_is_tracked_to_that_end(marian):
+    model, tokenizer = marian
+    end_documents(model, tokenizer)
+    nretm.equip(model, tokenizer, nretm.Policy(separator="</s>"))
+    rule = "translateOnce(1) & translateOnce(2)"
+    batch = nretm.Collator(model)([{"source": "one</s>two</s>", "rule": rule, "target": "A car.</s>A dog."}])
+    assert batch["labels"][0, -1] == tokenizer.eos_token_id
+    assert torch.isfinite(model(**{name: value for name, value in batch.items() if name != "rules"}).loss)
+    tracker = nretm.Tracker(rule, tokenizer, source="one</s>two</s>", policy=nretm.Policy(separator="</s>"))
+    *_, written, ended = tracker.states(batch["labels"][0].tolist())
+    assert [status for status, _ in written.states] == [2, 1], "the second sentence is still being written"
+    assert [status for status, _ in ended.states] == [2, 2]
+
+
+def test_a_tokenizer_that_ends_texts_by_itself_is_refused():
+    model, tokenizer = tiny.plain("T5"), kinds.tokenizer.__wrapped__("byte-bpe")
+    with pytest.raises(ValueError, match="neither language codes nor an end that can be changed"):
+        end_documents(model, tokenizer)

@@ -23,6 +23,12 @@ def test_chunks_hold_the_talk_in_order():
     assert [pair for part in chunks(TALK, 12) for pair in part] == TALK
 
 
+@pytest.mark.parametrize("length", [2, 3, 12, 13, 201])
+def test_short_documents_are_as_many_as_a_talk_makes(length):
+    sizes = list(map(len, chunks([("中", "x")] * length, 6, most=None)))
+    assert sum(sizes) == length and max(sizes) <= 6 and max(sizes) - min(sizes) <= 1
+
+
 def test_source_rule_and_target():
     examples, left_out = prepare([("t", TALK[:4])])
     assert len(examples) == 2 and left_out == {"talks of a single sentence": 0}
