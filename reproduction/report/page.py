@@ -13,6 +13,7 @@ MATRICES = {"matrix_running_example": "Two words and a length: the flags of a se
             "matrix_lengths": "Two phrases and two lengths (appendix A.3), one panel per predicate",
             "matrix_commongen": "CommonGen: all concepts share one entry of the flag",
             "matrix_translation": "Translation: while output sentence i is written, source sentence i is in progress"}
+REAL = "mini"  # the profile of real text that covers most of the paper
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; max-width: 1100px; margin: 2em auto; padding: 0 1.5em; }
 h1 { line-height: 1.2 } h2 { margin-top: 2.5em; border-bottom: 1px solid #ccc } img { max-width: 100%; height: auto }
@@ -42,8 +43,17 @@ def write(results: Path) -> str:
     title = "NRETM: what the paper claims and what came out"
     return (f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
             f"</head><body><h1>{title}</h1>"
-            f"<p class='result'>{html.escape(claims.summary(judged))}.</p>{markup.paragraphs(_about(results, frames))}"
+            f"{_on_real_text(results)}<p class='result'>{html.escape(claims.summary(judged))}.</p>"
+            f"{markup.paragraphs(_about(results, frames))}"
             f"<nav><ul>{contents}</ul></nav>{body}</body></html>\n")
+
+
+def _on_real_text(results: Path) -> str:
+    """Before the results of built-in text, where those of real text are."""
+    if results.name == REAL or not (results.parent / REAL / "report.html").exists():
+        return ""
+    return (f"<p><strong><a href='../{REAL}/report.html'>The claims on real text</a></strong> have a page of their own. "
+            f"This one is of the profile {results.name}.</p>")
 
 
 def _about(results: Path, frames: dict[str, pandas.DataFrame]) -> list[str]:
