@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
@@ -55,6 +56,15 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
     `bonus` is the enforcer's.
     """
     task = TASKS[experiment.task]
+    if experiment.enforced and settings.enforce == "broken":
+        written = generate(model, tokenizer, replace(experiment, enforced=False, decodes=None), settings, examples)
+        broken = [i for i, (example, text) in enumerate(zip(examples, written, strict=True))
+                  if not nretm.check(task.judged_by(example.rule), text, policy=task.policy)]
+        again = generate(model, tokenizer, experiment, replace(settings, enforce="all"),
+                         [examples[i] for i in broken], bonus)
+        for i, text in zip(broken, again, strict=True):
+            written[i] = text
+        return written
     set_generation(model, tokenizer, task, settings)
     collator, outputs = nretm.Collator(model, tokenizer), []
     model.eval()

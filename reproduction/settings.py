@@ -54,6 +54,7 @@ class Settings:
     length_penalty: float = _setting(1.0, "beam scores are divided by length to this power")
     no_repeat_ngram: int = _setting(0, "no n-gram of this size twice in an output; 0 allows all")
     decode_batch: int = _setting(32, "examples decoded at a time")
+    enforce: str = _setting("all", 'what is decoded with its rule enforced: "all", or "broken", what breaks it alone')
 
     def __post_init__(self):
         for entry in fields(self):
@@ -61,8 +62,9 @@ class Settings:
         for name in ("steps", "batch", "accumulation", "evaluate_every", "beams", "max_new_tokens", "decode_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}: it must be at least 1.")
-        if self.precision not in ("fp32", "bf16"):
-            raise ValueError(f"precision is {self.precision!r}: choose fp32 or bf16.")
+        for name, values in (("precision", ("fp32", "bf16")), ("enforce", ("all", "broken"))):
+            if getattr(self, name) not in values:
+                raise ValueError(f"{name} is {getattr(self, name)!r}: choose {' or '.join(values)}.")
 
     @property
     def model_path(self) -> str:

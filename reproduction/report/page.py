@@ -52,8 +52,8 @@ def _on_real_text(results: Path) -> str:
     """Before the results of built-in text, where those of real text are."""
     if results.name == REAL or not (results.parent / REAL / "report.html").exists():
         return ""
-    return (f"<p><strong><a href='../{REAL}/report.html'>The claims on real text</a></strong> have a page of their own. "
-            f"This one is of the profile {results.name}.</p>")
+    return (f"<p><strong><a href='../{REAL}/report.html'>The claims on real text</a></strong> have a page of their "
+            f"own. This one is of the profile {results.name}.</p>")
 
 
 def _about(results: Path, frames: dict[str, pandas.DataFrame]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import kinds
 import pytest
@@ -12,7 +13,10 @@ from transformers import MarianTokenizer
 
 import nretm
 import reproduction.data
-from reproduction.decoding import end_documents, phrase_tokens, texts, word_boundaries
+from reproduction import shipped
+from reproduction.decoding import end_documents, generate, phrase_tokens, texts, word_boundaries
+from reproduction.experiments import experiment_named
+from reproduction.settings import settings_for
 from reproduction.tasks import TASKS
 
 
@@ -28,6 +32,20 @@ def test_word_boundaries():
     mask = word_boundaries(tokenizer, len(tokenizer))
     ids = tokenizer.convert_tokens_to_ids
     assert mask[ids("▁then")] and mask[ids(".")] and mask[ids("</s>")] and not mask[ids("s")]
+
+
+def test_only_what_breaks_its_rule_is_enforced():
+    model, tokenizer = shipped.load("any-t5")
+    free = experiment_named("any-t5")
+    enforced, settings = replace(free, enforced=True), settings_for("demo", free, beams=2)
+    examples = TASKS["rocstories"].load("test", "r1", size=12)
+    alone = generate(model, tokenizer, free, settings, examples)
+    everywhere = generate(model, tokenizer, enforced, settings, examples)
+    written = generate(model, tokenizer, enforced, replace(settings, enforce="broken"), examples)
+    obeys = [bool(nretm.check(example.rule, text)) for example, text in zip(examples, alone, strict=True)]
+    assert 0 < sum(obeys) < len(obeys)
+    for example, text, *others, well in zip(examples, written, everywhere, alone, obeys, strict=True):
+        assert nretm.check(example.rule, text) and text == others[well]
 
 
 def test_what_grid_beam_search_must_place():

@@ -66,7 +66,8 @@ def test_overrides_win_and_none_leaves_the_profile():
 @pytest.mark.parametrize("wrong, said", [
     ({"stepz": 3}, "Unknown setting stepz"), ({"steps": "many"}, "steps is 'many': it must be a whole number"),
     ({"steps": 2.5}, "must be a whole number"), ({"freeze": "perhaps"}, "must be true or false"),
-    ({"batch": 0}, "batch is 0: it must be at least 1"), ({"precision": "fp8"}, "choose fp32 or bf16")])
+    ({"batch": 0}, "batch is 0: it must be at least 1"), ({"precision": "fp8"}, "choose fp32 or bf16"),
+    ({"enforce": "some"}, "choose all or broken")])
 def test_wrong_settings_are_refused_in_a_sentence(wrong, said):
     with pytest.raises(ValueError, match=said):
         settings_for("smoke", experiment_named("r1-t5"), **wrong)
