@@ -13,7 +13,7 @@ def share(per_cent: float, n: int = 200) -> Score:
 
 def write(results, name: str, scores: dict, seed: int = 0, source: str = "builtin") -> None:
     record = {"experiment": name, "profile": "demo", "seed": seed, "steps": 3, "split": "test",
-              "settings": {"model": "t5-base", "batch": 32}, "commit": "abc",
+              "settings": {"model": "t5-base", "batch": 32}, "parameters": {"total": 5_000_000}, "commit": "abc",
               "data": {"test": {"source": source, "examples": 1234}},
               "versions": {"torch": "2", "transformers": "5"}, "hardware": {"cpu": "x", "gpu": None},
               "seconds": {"total": 90.0}, "command": "python -m reproduction train"}

@@ -66,12 +66,15 @@ def _cell(line) -> str:
     return "" if pandas.isna(value) else f"{value:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def save(frame: pandas.DataFrame, results: str | Path) -> None:
+def markdown(frame: pandas.DataFrame) -> str:
     table = wide(frame)
     head = [table.index.name, *table.columns]
     lines = [[row, *values] for row, values in zip(table.index, table.values, strict=True)]
-    body = "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *lines])
-    write_whole(Path(results) / "tables" / "any.md", f"One model for any rule: CSR\n\n{body}")
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ["---"] * len(head), *lines])
+
+
+def save(frame: pandas.DataFrame, results: str | Path) -> None:
+    write_whole(Path(results) / "tables" / "any.md", f"One model for any rule: CSR\n\n{markdown(frame)}")
     write_whole(Path(results) / "tables" / "any.csv", frame.round(3).to_csv(index=False))
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from reproduction.experiments import STORY_RULES, enforced_name
 from reproduction.metrics import Missing
-from reproduction.report import claims, paper_figures
+from reproduction.report import any_table, claims, paper_figures
+from reproduction.report.any_table import csr_of
 from reproduction.report.run_files import mean, read_runs
 
 ZERO_SHOT = "zeroshot"
@@ -14,17 +15,16 @@ CONCEPT_ROWS = (("T5", "commongen-t5-base"), ("T5 + grid beam search", "commonge
                 ("NRETM, P_c", "commongen-t5-base-pc"), ("NRETM, P̂_c", "commongen-t5-base-pc-hat"))
 
 
-def made_with(task: str, model: str, made: dict) -> str:
-    """Model and steps of a run in a phrase."""
-    return (f"{task} with {model} ({made['parameters']['total'] / 1e6:.0f} million parameters): "
-            f"{made['steps']:,} steps of {made['settings']['batch']}")
-
-
-def made_on(made: dict) -> str:
-    """The hardware of a run in a phrase."""
-    hardware = made["hardware"]
+def made_with(task: str, runs: dict[str, list[dict]], names: Iterable[str]) -> str:
+    """Model, steps and hardware of some runs in a sentence."""
+    made = [run for name in names for run in runs.get(name, [])]
+    settings, hardware = made[0]["settings"], made[0]["hardware"]
+    steps = {run["steps"] for run in made}
     threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
-    return f"on {hardware['gpu'] or threads + ' of an ' + hardware['cpu']}"
+    where = hardware["gpu"] or f"{threads} of an {hardware['cpu']}"
+    return (f"{task} with {settings['model']} ({made[0]['parameters']['total'] / 1e6:.0f} million parameters): "
+            f"{' to '.join(f'{number:,}' for number in sorted({min(steps), max(steps)}))} steps of "
+            f"{settings['batch'] * settings['accumulation']} on {where}.")
 
 
 def concepts(results: Path, profile: str) -> str:
@@ -36,8 +36,7 @@ def concepts(results: Path, profile: str) -> str:
                    for measure in ("ALL", "CIDEr")]
         paper = [str(paper_figures.TABLE2[name][measure]) for measure in ("ALL", "CIDEr")]
         lines.append(f"| {title} | {' | '.join(figures + paper)} |")
-    made = runs["commongen-t5-base"][0]
-    return "\n".join([f"{made_with('CommonGen', made['settings']['model'], made)} {made_on(made)}.", "", *lines])
+    return "\n".join([made_with("CommonGen", runs, [name for _, name in CONCEPT_ROWS]), "", *lines])
 
 
 def curves(results: Path, profile: str) -> str:
@@ -77,10 +76,32 @@ def result(results: Path) -> str:
         ours = [_shown(mean(runs.get(name, []), measure)) for name in (*names, *map(enforced_name, names))]
         paper = [str(_published(name)[measure]) for name in names]
         lines.append(f"| {title} | {measure} | {' | '.join(ours + paper)} |")
-    stories, sets = runs["r1-t5"][0], runs["commongen-t5-base"][0]
-    how = (f"{made_with('ROCStories and CommonGen', 'a T5 of our own', stories)} and {sets['settings']['batch']} "
-           f"{made_on(stories)}.")
-    return "\n".join([how, "", *lines, "", f"{claims.summary(_judged(results))}."])
+    anyone = [_shown(mean(runs.get(name, []), csr_of("any", enforced))) for enforced in (False, True)
+              for name in ("any-t5", "any-nretm")]
+    lines.append(f"| any rule, one model for all | CSR | {' | '.join(anyone)} | | |")
+    how = [made_with(task, runs, [name for name in runs if name.startswith("commongen") == (task == "CommonGen")])
+           for task in ("ROCStories", "CommonGen")]
+    return "\n".join([" ".join(how), "", *lines, "", f"{claims.summary(_judged(results))}."])
+
+
+def any_rule(results: Path) -> str:
+    """One model for any rule of real stories: every kind of rule, and what holds."""
+    frame = any_table.build(results.parent / "mini")
+    return f"{any_table.markdown(frame)}\n" + "\n".join(f"- {found}" for found in any_table.findings(frame))
+
+
+def talks(results: Path) -> str:
+    """Documents of talks, translated by a Marian model, beside the paper's mBART."""
+    runs = read_runs(results.parent / "small")
+    lines = ["| measure | Marian | with NRETM | paper: mBART | with NRETM |", f"|{'---|' * 5}"]
+    names = ("ted15-mbart", "ted15-mbart-pc")
+    for measure in ("s-BLEU", "d-BLEU", "SAR"):
+        ours = [_shown(mean(runs.get(name, []), measure)) for name in names]
+        lines.append(f"| {measure} | {' | '.join([*ours, *(str(_published(name)[measure]) for name in names)])} |")
+    data = runs[names[0]][0]["data"]
+    return "\n".join([f"{made_with('Documents', runs, names)} They are {data['train']['examples']} documents from "
+                      f"{data['train']['rows']} talks, and {data['test']['examples']} from {data['test']['rows']} "
+                      "others to be tested on.", "", *lines])
 
 
 def verdicts(results: Path) -> str:
@@ -89,9 +110,9 @@ def verdicts(results: Path) -> str:
     return f"{claims.summary(judged)}.\n\n{claims.markdown(judged)}".strip()
 
 
-def stories(results: Path) -> str:
-    """What was run of `mini`, rule by rule and measure by measure, beside the paper's figures."""
-    runs = read_runs(results.parent / "mini")
+def stories(results: Path, profile: str) -> str:
+    """What was run of a profile, rule by rule and measure by measure, beside the paper's figures."""
+    runs = read_runs(results.parent / profile)
     lines = ["| rule | measure | T5 | NRETM | NRETM, enforced | paper: T5 | paper: NRETM |", f"|{'---|' * 7}"]
     for rule, title in RULES.items():
         names = [f"{rule}-t5", f"{rule}-nretm"]
@@ -99,12 +120,13 @@ def stories(results: Path) -> str:
             ours = [_shown(mean(runs.get(name, []), measure)) for name in (*names, enforced_name(names[1]))]
             paper = [str(_published(name)[measure]) for name in names]
             lines.append(f"| {title} | {measure} | {' | '.join(ours + paper)} |")
-    return "\n".join(lines)
+    made = made_with("Stories", runs, [f"{rule}-{model}" for rule in RULES for model in ("t5", "nretm")])
+    return "\n".join([made, "", *lines])
 
 
 def _published(name: str) -> dict[str, float]:
-    tables = (paper_figures.TABLE1, paper_figures.TABLE2, paper_figures.TABLE4, paper_figures.TABLE_A,
-              paper_figures.TABLE_B)
+    tables = (paper_figures.TABLE1, paper_figures.TABLE2, paper_figures.TABLE3, paper_figures.TABLE4,
+              paper_figures.TABLE_A, paper_figures.TABLE_B)
     return {measure: figure for table in tables for measure, figure in table.get(name, {}).items()}
 
 

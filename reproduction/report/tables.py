@@ -89,9 +89,18 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
     columns = ["experiment", "baseline", "row", "measure", "ours", "low", "high", "difference", "paper", "seeds", "n",
                "missing"]
     frame = pandas.DataFrame(lines, columns=columns)
-    frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin"
-                                              for key in experiments_in(table) for run in runs.get(key, []))}
+    made = [run for key in experiments_in(table) for run in runs.get(key, [])]
+    frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin" for run in made),
+                   "models": _models(made)}
     return frame
+
+
+def _models(made: list[dict]) -> str:
+    """What ours were made with, in a sentence: on real text they stand beside the paper's larger models."""
+    sizes = {run["settings"]["model"]: run["parameters"]["total"] for run in made}
+    steps = sorted({run["steps"] for run in made})
+    return (f"Ours: {', '.join(f'{model} ({size / 1e6:.0f} million parameters)' for model, size in sizes.items())}, "
+            f"{' to '.join(f'{number:,}' for number in dict.fromkeys((*steps[:1], *steps[-1:])))} steps.")
 
 
 def _baseline(experiment: Experiment) -> Experiment:
@@ -169,6 +178,8 @@ def notes(frame: pandas.DataFrame) -> list[str]:
     quoted = paper_figures.QUOTED.get(frame.attrs["table"], {})
     said = [f"{row} (quoted by the paper): " + ", ".join(f"{measure} {value}" for measure, value in figures.items())
             for row, figures in quoted.items()]
+    if frame.attrs["real"]:
+        said.insert(0, frame.attrs["models"])
     reasons = frame.dropna(subset="missing").groupby("missing", sort=False)
     return said + [f"{', '.join(dict.fromkeys(part['measure']))} of {_all_or(part['experiment'], frame)}: {reason}"
                    for reason, part in reasons]

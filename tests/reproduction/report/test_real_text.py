@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reproduction.files import ROOT
-from reproduction.report import paper_figures, real_text
+from reproduction.report import any_table, paper_figures, real_text
 from reproduction.report.run_files import mean, read_runs
 
 
@@ -68,7 +68,7 @@ def test_every_rule_has_a_row_and_what_was_not_run_is_empty(with_stories):
 
 
 def test_stories_have_every_measure_of_what_was_run(with_stories):
-    said = real_text.stories(with_stories)
+    said = real_text.stories(with_stories, "mini")
     measures = [line.split(" | ")[1] for line in said.splitlines() if line.startswith("| R1 |")]
     assert measures == list(dict.fromkeys([*paper_figures.TABLE1["r1-t5"], *paper_figures.TABLE_A["r1-t5"],
                                            *paper_figures.TABLE_B["r1-t5"]]))
@@ -79,6 +79,34 @@ def test_curves_of_stories_name_rule_and_model(with_stories):
     rows = real_text.story_curves(with_stories).splitlines()[2:]
     assert [row.split(" | ")[0].strip("| ") for row in rows] == [
         "R1, T5", "R1, NRETM", "zero-shot sentence index, T5", "zero-shot sentence index, NRETM"]
+
+
+def test_the_steps_of_a_table_are_those_of_its_runs(with_stories):
+    runs = read_runs(with_stories.parent / "mini")
+    steps = {run["steps"] for name in runs if not name.startswith("commongen") for run in runs[name]}
+    said = f"{min(steps)} to {max(steps)}" if len(steps) > 1 else f": {min(steps)}"
+    assert f"{said} steps of 32" in real_text.stories(with_stories, "mini")
+
+
+def test_one_model_for_any_rule_has_every_kind_and_what_holds(with_stories):
+    for name in ("any-t5", "any-nretm"):
+        shutil.copy(ROOT / "results" / "demo" / "runs" / f"{name}-seed0.json", with_stories.parent / "mini" / "runs")
+    said = real_text.any_rule(with_stories)
+    runs = read_runs(with_stories.parent / "mini")
+    assert f"{mean(runs['any-nretm'], 'CSR any-nested'):.1f} [" in said
+    assert said.count("\n| ") == len(any_table.ROWS) + 1 and said.count("\n- ") == 3
+    row = next(line for line in real_text.result(with_stories).splitlines() if line.startswith("| any rule"))
+    assert f"{mean(runs['any-t5'], 'CSR any'):.1f} | {mean(runs['any-nretm'], 'CSR any'):.1f}" in row
+
+
+def test_talks_stand_beside_the_papers(results):
+    for name in ("ted15-mbart", "ted15-mbart-pc"):
+        shutil.copy(ROOT / "results" / "demo" / "runs" / f"{name}-seed0.json", results.parent / "small" / "runs")
+    said, runs = real_text.talks(results), read_runs(results.parent / "small")
+    ours = [f"{mean(runs[name], 'SAR'):.1f}" for name in ("ted15-mbart", "ted15-mbart-pc")]
+    paper = [f"{paper_figures.TABLE3[name]['SAR']}" for name in ("ted15-mbart", "ted15-mbart-pc")]
+    assert f"| SAR | {' | '.join(ours + paper)} |" in said
+    assert f"{runs['ted15-mbart'][0]['data']['test']['rows']} others" in said
 
 
 def test_claims_on_what_was_not_run_say_so(results):

@@ -80,8 +80,10 @@ def test_quoted_rows_are_notes_below_the_table(results):
 
 def test_the_distance_from_the_paper_is_shown_on_real_text_only(tmp_path):
     write(tmp_path, "r1-t5", {"CSR": share(20)}, source="files")
-    shown = tables.shown(tables.build("table1", tmp_path))
+    frame = tables.build("table1", tmp_path)
+    shown = tables.shown(frame)
     assert shown["ours − paper", "T5"].tolist()[4] == "+1.5" and shown["ours − paper", "NRETM"].tolist()[4] == ""
+    assert tables.notes(frame)[0] == "Ours: t5-base (5 million parameters), 3 steps."
 
 
 def test_what_was_not_run_is_empty_and_says_why(tmp_path):
