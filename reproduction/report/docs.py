@@ -21,8 +21,6 @@ PAGES = ("README.md", "docs/reproduction.md", "docs/language.md")
 # what it is, measure, plain model, with NRETM, the paper's figures, notebook
 ROWS = (
     ("R1: two phrases, two lengths", "CSR", "r1-t5", "r1-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
-    ("R2: length or stop words", "CSR", "r2-t5", "r2-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
-    ("R3: twice length or stop words", "CSR", "r3-t5", "r3-nretm", paper_figures.TABLE1, "05_table1_five_rules"),
     ("zero-shot sentence index", "CSA", "zeroshot-t5", "zeroshot-nretm", paper_figures.TABLE4,
      "08_table4_zero_shot"),
     ("concepts mentioned (P_c)", "ALL", "commongen-t5-base", "commongen-t5-base-pc", paper_figures.TABLE2,

@@ -11,6 +11,7 @@ from reproduction.report.run_files import mean, read_runs
 
 ZERO_SHOT = "zeroshot"
 RULES = STORY_RULES | {ZERO_SHOT: "zero-shot sentence index"}
+WIDEST = 8  # evaluations that a table of learning curves has room for
 CONCEPT_ROWS = (("T5", "commongen-t5-base"), ("T5 + grid beam search", "commongen-t5-base-grid"),
                 ("NRETM, P_c", "commongen-t5-base-pc"), ("NRETM, P̂_c", "commongen-t5-base-pc-hat"))
 
@@ -55,6 +56,7 @@ def _curves(runs: dict, rows: Iterable[tuple[str, str]], measure: str) -> str:
     logs = {title: {row["step"]: row for row in runs[name][0]["log"] if f"dev {measure}" in row}
             for title, name in rows if name in runs and "log" in runs[name][0]}
     steps = sorted(set().union(*logs.values()))
+    steps = steps[::-1][::-(-len(steps) // WIDEST)][::-1]  # with the last
     lines = [f"| dev: {measure} (loss) | {' | '.join(f'step {step}' for step in steps)} |",
              f"|{'---|' * (len(steps) + 1)}"]
     for title, log in logs.items():
