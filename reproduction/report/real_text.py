@@ -19,13 +19,18 @@ CONCEPT_ROWS = (("T5", "commongen-t5-base"), ("T5 + grid beam search", "commonge
 def made_with(task: str, runs: dict[str, list[dict]], names: Iterable[str]) -> str:
     """Model, steps and hardware of some runs in a sentence."""
     made = [run for name in names for run in runs.get(name, [])]
-    settings, hardware = made[0]["settings"], made[0]["hardware"]
-    steps = {run["steps"] for run in made}
+    model, hardware = made[0]["settings"]["model"], made[0]["hardware"]
     threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
     where = hardware["gpu"] or f"{threads} of an {hardware['cpu']}"
-    return (f"{task} with {settings['model']} ({made[0]['parameters']['total'] / 1e6:.0f} million parameters): "
-            f"{' to '.join(f'{number:,}' for number in sorted({min(steps), max(steps)}))} steps of "
-            f"{settings['batch'] * settings['accumulation']} on {where}.")
+    return (f"{task} with {model} ({made[0]['parameters']['total'] / 1e6:.0f} million parameters): "
+            f"{_steps(made)} on {where}.")
+
+
+def _steps(made: list[dict]) -> str:
+    """How many steps of how many examples: the fewest and the most."""
+    steps, settings = {run["steps"] for run in made}, made[0]["settings"]
+    return (f"{' to '.join(f'{number:,}' for number in sorted({min(steps), max(steps)}))} steps of "
+            f"{settings['batch'] * settings['accumulation']}")
 
 
 def concepts(results: Path, profile: str) -> str:
@@ -81,9 +86,9 @@ def result(results: Path) -> str:
     anyone = [_shown(mean(runs.get(name, []), csr_of("any", enforced))) for enforced in (False, True)
               for name in ("any-t5", "any-nretm")]
     lines.append(f"| any rule, one model for all | CSR | {' | '.join(anyone)} | | |")
-    how = [made_with(task, runs, [name for name in runs if name.startswith("commongen") == (task == "CommonGen")])
-           for task in ("ROCStories", "CommonGen")]
-    return "\n".join([" ".join(how), "", *lines, "", f"{claims.summary(_judged(results))}."])
+    on_stories = made_with("ROCStories", runs, [f"{rule}-{model}" for rule in RULES for model in ("t5", "nretm")])
+    how = f"{on_stories.removesuffix('.')}; CommonGen: {_steps(runs['commongen-t5-base'])}."
+    return "\n".join([how, "", *lines, "", f"{claims.summary(_judged(results))}."])
 
 
 def any_rule(results: Path) -> str:
