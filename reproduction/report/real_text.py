@@ -11,6 +11,7 @@ from reproduction.report.run_files import mean, read_runs
 
 ZERO_SHOT = "zeroshot"
 RULES = STORY_RULES | {ZERO_SHOT: "zero-shot sentence index"}
+NOT_RUN = "Not run yet."
 WIDEST = 8  # evaluations that a table of learning curves has room for
 CONCEPT_ROWS = (("T5", "commongen-t5-base"), ("T5 + grid beam search", "commongen-t5-base-grid"),
                 ("NRETM, P_c", "commongen-t5-base-pc"), ("NRETM, P̂_c", "commongen-t5-base-pc-hat"))
@@ -105,6 +106,8 @@ def talks(results: Path) -> str:
     for measure in ("s-BLEU", "d-BLEU", "SAR"):
         ours = [_shown(mean(runs.get(name, []), measure)) for name in names]
         lines.append(f"| {measure} | {' | '.join([*ours, *(str(_published(name)[measure]) for name in names)])} |")
+    if names[0] not in runs:
+        return NOT_RUN
     data = runs[names[0]][0]["data"]
     return "\n".join([f"{made_with('Documents', runs, names)} They are {data['train']['examples']} documents from "
                       f"{data['train']['rows']} talks, and {data['test']['examples']} from {data['test']['rows']} "
@@ -127,8 +130,8 @@ def stories(results: Path, profile: str) -> str:
             ours = [_shown(mean(runs.get(name, []), measure)) for name in (*names, enforced_name(names[1]))]
             paper = [str(_published(name)[measure]) for name in names]
             lines.append(f"| {title} | {measure} | {' | '.join(ours + paper)} |")
-    made = made_with("Stories", runs, [f"{rule}-{model}" for rule in RULES for model in ("t5", "nretm")])
-    return "\n".join([made, "", *lines])
+    trained = [f"{rule}-{model}" for rule in RULES for model in ("t5", "nretm") if f"{rule}-{model}" in runs]
+    return "\n".join([made_with("Stories", runs, trained), "", *lines]) if trained else NOT_RUN
 
 
 def _published(name: str) -> dict[str, float]:
