@@ -2,4 +2,4 @@
 
 import os
 
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch, on Linux: large pages; a third of a step was page faults
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # torch, on Linux: large pages; a quarter of a step was page faults
