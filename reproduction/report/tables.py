@@ -242,7 +242,7 @@ def plot(frame: pandas.DataFrame):
         axes.set_title(measure or "obeyed, %", fontsize=10)
         axes.set_yticks(range(len(rows)), rows, fontsize=9)
         axes.grid(axis="x", alpha=0.3)
-    figure_.suptitle(table.title, fontsize=11)
+    figure_.suptitle(f"{table.title}\n{frame.attrs['models']}" if frame.attrs["real"] else table.title, fontsize=11)
     handles = [plt.Line2D([], [], color=color, marker="o", linestyle="", label=f"{name}, {whose}",
                           fillstyle="full" if whose == "ours" else "none")
                for whose in ("ours", "paper") for name, color in ((table.plain, BLUE), (table.other, ORANGE))]
