@@ -8,6 +8,7 @@ from reproduction.metrics import Missing
 from reproduction.report import any_table, claims, paper_figures
 from reproduction.report.any_table import csr_of
 from reproduction.report.run_files import mean, read_runs
+from reproduction.report.tables import step_range
 
 ZERO_SHOT = "zeroshot"
 RULES = STORY_RULES | {ZERO_SHOT: "zero-shot sentence index"}
@@ -28,10 +29,9 @@ def made_with(task: str, runs: dict[str, list[dict]], names: Iterable[str]) -> s
 
 
 def _steps(made: list[dict]) -> str:
-    """How many steps of how many examples: the fewest and the most."""
-    steps, settings = {run["steps"] for run in made}, made[0]["settings"]
-    return (f"{' to '.join(f'{number:,}' for number in sorted({min(steps), max(steps)}))} steps of "
-            f"{settings['batch'] * settings['accumulation']}")
+    """How many steps of how many examples."""
+    settings = made[0]["settings"]
+    return f"{step_range(made)} steps of {settings['batch'] * settings['accumulation']}"
 
 
 def concepts(results: Path, profile: str) -> str:
@@ -100,14 +100,13 @@ def any_rule(results: Path) -> str:
 
 def talks(results: Path) -> str:
     """Documents of talks, translated by a Marian model, beside the paper's mBART."""
-    runs = read_runs(results.parent / "small")
+    runs, names = read_runs(results.parent / "small"), ("ted15-mbart", "ted15-mbart-pc")
+    if names[0] not in runs:
+        return NOT_RUN
     lines = ["| measure | Marian | with NRETM | paper: mBART | with NRETM |", f"|{'---|' * 5}"]
-    names = ("ted15-mbart", "ted15-mbart-pc")
     for measure in ("s-BLEU", "d-BLEU", "SAR"):
         ours = [_shown(mean(runs.get(name, []), measure)) for name in names]
         lines.append(f"| {measure} | {' | '.join([*ours, *(str(_published(name)[measure]) for name in names)])} |")
-    if names[0] not in runs:
-        return NOT_RUN
     data = runs[names[0]][0]["data"]
     return "\n".join([f"{made_with('Documents', runs, names)} They are {data['train']['examples']} documents from "
                       f"{data['train']['rows']} talks, and {data['test']['examples']} from {data['test']['rows']} "

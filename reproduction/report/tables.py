@@ -91,16 +91,21 @@ def build(name: str, results: str | Path) -> pandas.DataFrame:
     frame = pandas.DataFrame(lines, columns=columns)
     made = [run for key in experiments_in(table) for run in runs.get(key, [])]
     frame.attrs = {"table": name, "real": any(run["data"]["test"]["source"] != "builtin" for run in made),
-                   "models": _models(made)}
+                   "models": _models(made) if made else ""}
     return frame
 
 
 def _models(made: list[dict]) -> str:
     """What ours were made with, in a sentence: on real text they stand beside the paper's larger models."""
     sizes = {run["settings"]["model"]: run["parameters"]["total"] for run in made}
-    steps = sorted({run["steps"] for run in made})
     return (f"Ours: {', '.join(f'{model} ({size / 1e6:.0f} million parameters)' for model, size in sizes.items())}, "
-            f"{' to '.join(f'{number:,}' for number in dict.fromkeys((*steps[:1], *steps[-1:])))} steps.")
+            f"{step_range(made)} steps.")
+
+
+def step_range(made: list[dict]) -> str:
+    """The fewest and the most steps of some runs."""
+    steps = [run["steps"] for run in made]
+    return " to ".join(f"{number:,}" for number in dict.fromkeys((min(steps), max(steps))))
 
 
 def _baseline(experiment: Experiment) -> Experiment:
