@@ -264,7 +264,8 @@ class Witnesses:
             marks = self._marks if last and last not in TERMINATORS else ()  # after a quote, not after a mark
             return [*self.needed(here), *self._apart, *marks, *self._anywhere]
         said = any(self.automaton.negated) or any(self._lost(here.now))
-        return [*self.needed(here), *self._marks, *(self._endings if said else ()), *self._anywhere]
+        endings = self._endings if said and not here.tail.tail.endswith(self._prolonged) else ()
+        return [*self.needed(here), *self._marks, *endings, *self._anywhere]
 
     def _first_moves(self, here: Configuration) -> list[tuple[int, ...]]:
         """The same where a search begins: the period after a figure may still become the point of 3.5.
@@ -307,6 +308,7 @@ class Witnesses:
             self._apart = spaced or [word + mark for word in words for mark in marks[:1]]
         self._digits = shortest("5012346789")
         self._endings = shortest(spell.endings)  # if "snow" must not be said, perhaps "snows" may
+        self._prolonged = tuple(3 * reader.text(ending) for ending in self._endings)  # "snowsssss" leads nowhere
         if any(type(p).need is Predicate.need for p in predicates):
             words += [move for word in VARIED if word not in spoken and (move := spell(f" {word}"))]
         if self._exhaustive:

@@ -252,8 +252,11 @@ def test_a_period_that_comes_too_soon_may_be_the_point_of_a_number_only(text, co
     assert (witnesses.length(here, 20) is not None) == continues
 
 
-def test_a_search_does_not_string_marks_together(monkeypatch):
-    """Each run of marks would be a text of its own, which no other hypothesis shares."""
+@pytest.mark.parametrize("rule, kind, text, room", [
+    ("EndsWith(4, tree) & BeginsWith(1, a tree.)", "wordpiece", "the", 10),
+    ("(Len(1, 4) || StopWordCount(1, 0)) & (not InSen(dog, 2)) & InSen(car, 2)", "byte-bpe", "The big dog stopped", 80)])
+def test_a_search_does_not_string_marks_or_endings_together(monkeypatch, rule, kind, text, room):
+    """Each "?!?!?!" and each "dogsssss" would be a text of its own, which no other hypothesis shares."""
     tails, step = set(), Automaton.step
 
     def seen(automaton, here, token_id):
@@ -261,7 +264,7 @@ def test_a_search_does_not_string_marks_together(monkeypatch):
         return step(automaton, here, token_id)
 
     monkeypatch.setattr(Automaton, "step", seen)
-    tok = kinds.tokenizer("wordpiece")
-    witnesses = witnesses_of("EndsWith(4, tree) & BeginsWith(1, a tree.)", tok)
-    assert witnesses.length(after(witnesses, tok("the", add_special_tokens=False)["input_ids"]), 10) is None
+    tok = kinds.tokenizer(kind)
+    witnesses = witnesses_of(rule, tok)
+    assert witnesses.length(after(witnesses, tok(text, add_special_tokens=False)["input_ids"]), room) is None
     assert 0 < len(tails) < 100
