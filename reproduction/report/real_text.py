@@ -8,7 +8,7 @@ from reproduction.metrics import Missing
 from reproduction.report import any_table, claims, paper_figures
 from reproduction.report.any_table import csr_of
 from reproduction.report.run_files import mean, read_runs
-from reproduction.report.tables import step_range
+from reproduction.report.tables import seeds_of, step_range
 
 ZERO_SHOT = "zeroshot"
 RULES = STORY_RULES | {ZERO_SHOT: "zero-shot sentence index"}
@@ -19,13 +19,13 @@ CONCEPT_ROWS = (("T5", "commongen-t5-base"), ("T5 + grid beam search", "commonge
 
 
 def made_with(task: str, runs: dict[str, list[dict]], names: Iterable[str]) -> str:
-    """Model, steps and hardware of some runs in a sentence."""
+    """Model, steps, hardware and seeds of some runs in a sentence."""
     made = [run for name in names for run in runs.get(name, [])]
     model, hardware = made[0]["settings"]["model"], made[0]["hardware"]
     threads = "one thread" if hardware["threads"] == 1 else f"{hardware['threads']} threads"
     where = hardware["gpu"] or f"{threads} of an {hardware['cpu']}"
     return (f"{task} with {model} ({made[0]['parameters']['total'] / 1e6:.0f} million parameters): "
-            f"{_steps(made)} on {where}.")
+            f"{_steps(made)} on {where}, {seeds_of(made)}.")
 
 
 def _steps(made: list[dict]) -> str:

@@ -11,6 +11,7 @@ A figure that was not measured is an empty cell with its reason; the paper's are
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,13 +100,23 @@ def _models(made: list[dict]) -> str:
     """What ours were made with, in a sentence: on real text they stand beside the paper's larger models."""
     sizes = {run["settings"]["model"]: run["parameters"]["total"] for run in made}
     return (f"Ours: {', '.join(f'{model} ({size / 1e6:.0f} million parameters)' for model, size in sizes.items())}, "
-            f"{step_range(made)} steps.")
+            f"{step_range(made)} steps, {seeds_of(made)}.")
 
 
 def step_range(made: list[dict]) -> str:
     """The fewest and the most steps of some runs."""
     steps = [run["steps"] for run in made]
     return " to ".join(f"{number:,}" for number in dict.fromkeys((min(steps), max(steps))))
+
+
+def seeds_of(made: list[dict]) -> str:
+    """How many seeds some runs are of, and of which experiments there are more than of the others."""
+    numbers = Counter(run["experiment"] for run in made)
+    said = []
+    for number in sorted(set(numbers.values()), reverse=True):
+        names = ", ".join(name for name in numbers if numbers[name] == number)
+        said.append(f"{number} seeds of {names}" if number > 1 else "one seed of the others" if said else "one seed")
+    return "; ".join(said) if len(said) > 1 else said[0].partition(" of ")[0]
 
 
 def _baseline(experiment: Experiment) -> Experiment:

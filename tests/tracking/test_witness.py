@@ -254,7 +254,8 @@ def test_a_period_that_comes_too_soon_may_be_the_point_of_a_number_only(text, co
 
 @pytest.mark.parametrize("rule, kind, text, room", [
     ("EndsWith(4, tree) & BeginsWith(1, a tree.)", "wordpiece", "the", 10),
-    ("(Len(1, 4) || StopWordCount(1, 0)) & (not InSen(dog, 2)) & InSen(car, 2)", "byte-bpe", "The big dog stopped", 80)])
+    ("(Len(1, 4) || StopWordCount(1, 0)) & (not InSen(dog, 2)) & InSen(car, 2)", "byte-bpe", "The big dog stopped",
+     80)])
 def test_a_search_does_not_string_marks_or_endings_together(monkeypatch, rule, kind, text, room):
     """Each "?!?!?!" and each "dogsssss" would be a text of its own, which no other hypothesis shares."""
     tails, step = set(), Automaton.step

@@ -83,7 +83,7 @@ def test_the_distance_from_the_paper_is_shown_on_real_text_only(tmp_path):
     frame = tables.build("table1", tmp_path)
     shown = tables.shown(frame)
     assert shown["ours − paper", "T5"].tolist()[4] == "+1.5" and shown["ours − paper", "NRETM"].tolist()[4] == ""
-    assert tables.notes(frame)[0] == "Ours: t5-base (5 million parameters), 3 steps."
+    assert tables.notes(frame)[0] == "Ours: t5-base (5 million parameters), 3 steps, one seed."
 
 
 def test_what_was_not_run_is_empty_and_says_why(tmp_path):
@@ -123,6 +123,13 @@ def test_seeds_are_averaged(tmp_path):
     write(tmp_path, "r1-t5", {"CSR": share(30)}, seed=1)
     line = tables.build("table1", tmp_path).set_index(["experiment", "measure"]).loc[("r1-t5", "CSR")]
     assert line["ours"] == pytest.approx(25.0) and line["seeds"] == 2
+
+
+@pytest.mark.parametrize("numbers, said", [
+    ({"r1-t5": 1, "r1-nretm": 1}, "one seed"), ({"r1-t5": 3, "r1-nretm": 3}, "3 seeds"),
+    ({"insen-t5": 1, "r1-t5": 3, "r1-nretm": 3}, "3 seeds of r1-t5, r1-nretm; one seed of the others")])
+def test_which_experiments_have_more_seeds_is_said(numbers, said):
+    assert tables.seeds_of([{"experiment": name} for name, number in numbers.items() for _ in range(number)]) == said
 
 
 def test_the_papers_figures_bear_the_papers_claims_out(results):
