@@ -10,6 +10,7 @@ import nretm
 from nretm.modeling import RuleBroken
 from nretm.tracking import TokenBytes
 from reproduction.data import Example
+from reproduction.data.matrices import no_garbage_collection
 from reproduction.experiments import Experiment
 from reproduction.grid_beam_search import grid_beam_search
 from reproduction.settings import Settings
@@ -73,7 +74,7 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
         batch = {name: value.to(model.device) if isinstance(value, torch.Tensor) else value
                  for name, value in collator(part).items() if name != "labels"}
         in_bf16 = torch.autocast(model.device.type, torch.bfloat16, enabled=settings.precision == "bf16")
-        with warnings.catch_warnings(), in_bf16:
+        with warnings.catch_warnings(), in_bf16, no_garbage_collection():
             warnings.simplefilter("ignore", RuleBroken)  # they are counted
             if experiment.enforced:
                 enforcer = nretm.Enforcer([task.judged_by(example.rule) for example in part], tokenizer, task.policy,
