@@ -118,6 +118,15 @@ def test_claims_on_enforcement_are_our_own(tmp_path):
     assert claims.summary(claims.judge(tmp_path)).endswith("of our own on enforcement 1 of 2")  # that were run
 
 
+def test_enforced_rows_are_compared_with_the_free_rows_of_their_own_seeds(tmp_path):
+    for rule in STORY_RULES:
+        write(tmp_path, f"{rule}-nretm", {"ROUGE-L": share(20)}, seed=0)
+        write(tmp_path, f"{rule}-nretm", {"ROUGE-L": share(40)}, seed=1)
+        write(tmp_path, f"{rule}-nretm-enforced", {"ROUGE-L": share(30)}, seed=1)
+    judged = next(each for each in claims.judge(tmp_path) if "at most 1 point of ROUGE-L" in each.claim.says)
+    assert judged.outcome == claims.NOT_HELD and "R1 -10.0" in judged.found  # not 0.0, which both seeds would give
+
+
 def test_seeds_are_averaged(tmp_path):
     write(tmp_path, "r1-t5", {"CSR": share(20)}, seed=0)
     write(tmp_path, "r1-t5", {"CSR": share(30)}, seed=1)
