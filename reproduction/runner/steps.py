@@ -120,7 +120,9 @@ def _bases(profile: str, source: dict) -> Step:
     """What the trainings start from. A base of real text is made here, and kept outside of results/."""
     step = Step("bases", "04_base_models.ipynb", {"profile": profile, **source}, kind="data")
     if made := [model for model in read_profile(profile)["models"].values() if model.startswith("mini-")]:
-        return replace(step, weights=f"../{MADE_BASES_FOLDER.name}/{made[0]}/base.json", minutes=BASE_MINUTES)
+        there = (MADE_BASES_FOLDER / made[0] / "base.json").is_file()  # then it is looked at, and seldom made again
+        return replace(step, weights=f"../{MADE_BASES_FOLDER.name}/{made[0]}/base.json",
+                       minutes=step.minutes if there else BASE_MINUTES)
     return step
 
 

@@ -310,6 +310,15 @@ def test_mini_makes_its_base_first_and_has_no_talks():
     assert not any("large" in name for name in steps)
 
 
+def test_a_base_that_is_there_is_not_reckoned_with_as_one_to_be_made(monkeypatch, tmp_path):
+    monkeypatch.setattr(steps, "MADE_BASES_FOLDER", tmp_path)
+    before = next(step for step in all_steps("mini", data="somewhere") if step.name == "bases")
+    (tmp_path / "mini-t5").mkdir()
+    (tmp_path / "mini-t5" / "base.json").write_text("{}")
+    after = next(step for step in all_steps("mini", data="somewhere") if step.name == "bases")
+    assert before.minutes == steps.BASE_MINUTES > 10 * after.minutes and before.weights == after.weights
+
+
 def test_models_for_any_rule_are_trained_only_on_real_text():
     real = {step.name: step for step in all_steps("mini", seeds=3, data="somewhere")}
     ours = {step.name: step for step in all_steps("demo", data="somewhere")}
