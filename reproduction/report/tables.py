@@ -11,6 +11,7 @@ A figure that was not measured is an empty cell with its reason; the paper's are
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,13 +111,25 @@ def step_range(made: list[dict]) -> str:
 
 
 def seeds_of(made: list[dict]) -> str:
-    """How many seeds some runs are of, and of which experiments there are more than of the others."""
+    """How many seeds some runs are of, and of which rules there are more than of the others."""
     numbers = Counter(run["experiment"] for run in made)
+    by_rule: dict[str, set[int]] = {}
+    for name, number in numbers.items():
+        by_rule.setdefault(_rule(name), set()).add(number)
     said = []
     for number in sorted(set(numbers.values()), reverse=True):
-        names = ", ".join(name for name in numbers if numbers[name] == number)
+        names = ", ".join(dict.fromkeys(_rule(name) if len(by_rule[_rule(name)]) == 1 else name
+                                        for name in numbers if numbers[name] == number))
         said.append(f"{number} seeds of {names}" if number > 1 else "one seed of the others" if said else "one seed")
     return "; ".join(said) if len(said) > 1 else said[0].partition(" of ")[0]
+
+
+def _rule(name: str) -> str:
+    """What a rule of stories is called, whichever model is asked to obey it; other experiments by their names."""
+    experiment = EXPERIMENTS[name]
+    if experiment.rule not in STORY_RULES:
+        return name
+    return f"{STORY_RULES[experiment.rule]}{', enforced' if experiment.enforced else ''}"
 
 
 def _baseline(experiment: Experiment) -> Experiment:
@@ -258,7 +271,8 @@ def plot(frame: pandas.DataFrame):
         axes.set_title(measure or "obeyed, %", fontsize=10)
         axes.set_yticks(range(len(rows)), rows, fontsize=9)
         axes.grid(axis="x", alpha=0.3)
-    figure_.suptitle(f"{table.title}\n{frame.attrs['models']}" if frame.attrs["real"] else table.title, fontsize=11)
+    made_with = textwrap.fill(frame.attrs["models"], 80) if frame.attrs["real"] else ""
+    figure_.suptitle(f"{table.title}\n{made_with}".strip(), fontsize=11)
     handles = [plt.Line2D([], [], color=color, marker="o", linestyle="", label=f"{name}, {whose}",
                           fillstyle="full" if whose == "ours" else "none")
                for whose in ("ours", "paper") for name, color in ((table.plain, BLUE), (table.other, ORANGE))]
