@@ -85,6 +85,7 @@ BLOCKS = {"result": result, "table": table, "verdicts": verdicts, "seeds": seeds
           "real_curves": partial(real_text.curves, profile="small"),
           "mini_concepts": partial(real_text.concepts, profile="mini"),
           "mini_concept_curves": partial(real_text.curves, profile="mini"), "mini_any": real_text.any_rule,
+          "mini_any_curves": real_text.any_curves,
           "real_stories": partial(real_text.stories, profile="mini"),
           "small_stories": partial(real_text.stories, profile="small"), "small_talks": real_text.talks,
           "real_result": real_text.result, "real_story_curves": real_text.story_curves,

@@ -58,6 +58,12 @@ def story_curves(results: Path) -> str:
     return _curves(read_runs(results.parent / "mini"), rows, "CSR")
 
 
+def any_curves(results: Path) -> str:
+    """CSR and loss on dev while the models for any rule were trained."""
+    rows = [("T5, any rule", "any-t5"), ("NRETM, any rule", "any-nretm")]
+    return _curves(read_runs(results.parent / "mini"), rows, "CSR")
+
+
 def _curves(runs: dict, rows: Iterable[tuple[str, str]], measure: str) -> str:
     logs = {title: {row["step"]: row for row in runs[name][0]["log"] if f"dev {measure}" in row}
             for title, name in rows if name in runs and "log" in runs[name][0]}
