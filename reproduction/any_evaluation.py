@@ -57,12 +57,15 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, d
     for number in sorted(by_literals):
         scores[csr_by_literals(number)] = metrics.csr(*zip(*by_literals[number], strict=True))
     tested = dataclasses.replace(provenance, examples=len(rows))
+    seconds = {"test": round(time.perf_counter() - began, 1)}
+    if not ours:
+        seconds["train"] = about["seconds"]["train"]
     record = {"experiment": name, "profile": profile, "seed": 0, "table": experiment.table, "row": experiment.row,
               "task": experiment.task, "rule": experiment.rule, "tracked": experiment.tracked, "split": "test",
               "steps": about["kept step"] if ours else about["steps"], "settings": about["settings"],
               "parameters": dataclasses.asdict(count(model)), "log": about["log"],
               "data": about["data"] | {"test": dataclasses.asdict(tested)},
-              "seconds": {"total": round(time.perf_counter() - began, 1)},
+              "seconds": seconds | {"total": sum(seconds.values())},
               "command": f"python -m reproduction any {name}" + ("" if ours else f" --profile {profile} --data DIR")}
     if not ours:  # the file that training wrote is written again
         record["best_step"] = about["best_step"]

@@ -78,7 +78,8 @@ def generate(model, tokenizer, experiment: Experiment, settings: Settings, examp
             warnings.simplefilter("ignore", RuleBroken)  # they are counted
             if experiment.enforced:
                 enforcer = nretm.Enforcer([task.judged_by(example.rule) for example in part], tokenizer, task.policy,
-                                          max_new_tokens=settings.max_new_tokens, num_beams=settings.beams, bonus=bonus)
+                                          max_new_tokens=settings.max_new_tokens, num_beams=settings.beams, bonus=bonus,
+                                          eos_token_id=model.generation_config.eos_token_id)
                 tokens = model.generate(**batch, logits_processor=[enforcer],
                                         custom_generate=enforcer.settings.get("custom_generate"))
             elif experiment.decodes:

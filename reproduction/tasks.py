@@ -14,7 +14,7 @@ import reproduction.data
 from nretm.rules import Rule
 from nretm.text import Policy
 from reproduction import metrics
-from reproduction.data import Example, Examples
+from reproduction.data import Example, Examples, documents
 from reproduction.data.concepts import seen_concepts
 from reproduction.data.stories import ZERO_SHOT
 from reproduction.metrics import Missing, Score
@@ -124,5 +124,5 @@ TASKS = {task.name: task for task in (
     Task("commongen", _concept_scores, "CIDEr",
          lambda examples, outputs: metrics.cider([e.references for e in examples], outputs),
          lower_case=True, phrases=_concepts, judged_by=nretm.inflected),
-    Task("ted15", _document_scores, "d-BLEU", _document_bleu, languages=("zh_CN", "en_XX")),
+    Task("ted15", _document_scores, "d-BLEU", _document_bleu, languages=("zh_CN", "en_XX"), judged_by=documents.exactly),
 )}

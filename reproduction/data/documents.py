@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nretm.rules import And, Rule, TranslatedOnce
+from nretm.rules import And, Rule, Sentences, TranslatedOnce
 from nretm.text import Policy
 from reproduction.data.example import Example
 
@@ -52,6 +52,11 @@ def translated_once(sentences: int) -> Rule:
     """The rule that each of so many source sentences be translated once."""
     parts = tuple(TranslatedOnce(k) for k in range(1, sentences + 1))
     return And(parts) if len(parts) > 1 else parts[0]
+
+
+def exactly(rule: Rule) -> Rule:
+    """The same, and no sentence besides: what SAR counts."""
+    return rule & Sentences(len(rule.literals))
 
 
 def _tidy(sentence: str) -> str:

@@ -14,6 +14,7 @@ from transformers import MarianTokenizer
 import nretm
 import reproduction.data
 from reproduction import shipped
+from reproduction.data import documents
 from reproduction.decoding import end_documents, generate, phrase_tokens, texts, word_boundaries
 from reproduction.experiments import experiment_named
 from reproduction.settings import settings_for
@@ -96,6 +97,20 @@ def test_the_rule_of_a_document_is_tracked_to_that_end(marian):
     *_, written, ended = tracker.states(batch["labels"][0].tolist())
     assert [status for status, _ in written.states] == [2, 1], "the second sentence is still being written"
     assert [status for status, _ in ended.states] == [2, 2]
+
+
+def test_an_enforced_document_has_as_many_sentences_as_its_source(marian):
+    model, tokenizer = marian
+    end_documents(model, tokenizer)
+    experiment = experiment_named("ted15-mbart-enforced")
+    settings = settings_for("smoke", experiment, beams=2, max_new_tokens=40)
+    examples, _ = documents.prepare([("talk", [("one", "A car.")] * 5)])
+    wanted = [len(example.rule.literals) for example in examples]
+
+    def sentences(experiment):
+        return [text.count("</s>") + 1 for text in generate(model, tokenizer, experiment, settings, examples)]
+
+    assert sentences(experiment) == wanted != sentences(experiment_named("ted15-mbart"))
 
 
 def test_a_tokenizer_that_ends_texts_by_itself_is_refused():
