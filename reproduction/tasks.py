@@ -124,5 +124,6 @@ TASKS = {task.name: task for task in (
     Task("commongen", _concept_scores, "CIDEr",
          lambda examples, outputs: metrics.cider([e.references for e in examples], outputs),
          lower_case=True, phrases=_concepts, judged_by=nretm.inflected),
-    Task("ted15", _document_scores, "d-BLEU", _document_bleu, languages=("zh_CN", "en_XX"), judged_by=documents.exactly),
+    Task("ted15", _document_scores, "d-BLEU", _document_bleu, languages=("zh_CN", "en_XX"),
+         judged_by=documents.exactly),
 )}
