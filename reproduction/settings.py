@@ -42,7 +42,6 @@ class Settings:
     weight_decay: float = _setting(0.0, "AdamW's weight decay")
     clip: float = _setting(1.0, "largest norm of the gradient")
     freeze: bool = _setting(True, "freeze decoder self-attention, feed-forward, embeddings and LM head: true or false")
-    flags: str = _setting("shared", 'how NRETM lays out flags: "shared" as in the paper, "apart" or "own"')
     embeddings: bool = _setting(True, "train the embeddings and the LM head, where not frozen already: true or false")
     precision: str = _setting("fp32", "fp32 or bf16")
     evaluate_every: int = _setting(100, "steps between evaluations on dev; a checkpoint is written each time")

@@ -107,7 +107,7 @@ def build(experiment: Experiment, settings: Settings):
     if task.languages and task.languages[1] not in tokenizer.get_vocab():
         end_documents(model, tokenizer)
     if experiment.tracked:
-        nretm.equip(model, tokenizer, task.policy, settings.flags)
+        nretm.equip(model, tokenizer, task.policy)
     if settings.freeze:
         nretm.freeze(model)
     if not settings.embeddings:
@@ -143,7 +143,7 @@ def _train(experiment: Experiment, settings: Settings, work: Path):
     model, tokenizer = build(experiment, settings)
     rows, table = train, None
     if experiment.tracked:  # made once and kept: the matrix of a gold output never changes
-        rows = state_matrices(train, tokenizer, work.parent / "matrices", task.policy, settings.flags, workers=1)
+        rows = state_matrices(train, tokenizer, work.parent / "matrices", task.policy, workers=1)
         table = rows.table
     if settings.alike:
         rows = torch.utils.data.Subset(rows, training_order([len(e.target) for e in train], settings))

@@ -48,7 +48,7 @@ class Collator:
         if self.options is None:
             return self._batch([number_row(*text, self.tokenizer) for text in texts], None)
         options = self.options
-        numbered = [number_row(*text, self.tokenizer, options.policy, table, options.flags) for text in texts]
+        numbered = [number_row(*text, self.tokenizer, options.policy, table, options.compress) for text in texts]
         return self._batch(numbered, table) | {"rules": [rule for rule, _, _ in texts]}
 
     def _batch(self, rows, table: FlagTable | None) -> dict[str, Tensor]:

@@ -24,7 +24,6 @@ from nretm.modeling.generation import Session, longest_output, report
 from nretm.modeling.state_encoder import FFN, HEADS, StateEncoder, encode
 from nretm.rules.formula import Rule
 from nretm.text.policy import Policy
-from nretm.tracking.flags import APART, SHARED, must_be_known
 from nretm.version import __version__
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -56,23 +55,22 @@ class TrackingOptions:
 
     tokenizer: object
     policy: Policy
-    flags: str
+    compress: bool
 
 
-def equip(model: Model, tokenizer, policy: Policy | None = None, flags: str = SHARED) -> Model:
+def equip(model: Model, tokenizer, policy: Policy | None = None, compress: bool = True) -> Model:
     """Add the State Matrix Encoder and let every cross-attention of the decoder see the state matrix.
 
     The model is changed in place and returned. Until it is trained, and whenever it is given no rules, it computes
-    what it computed before. `policy` says how words and sentences are counted, `flags` how flags are laid out:
-    "shared" as in the paper (section 2.3), "apart" or "own" (nretm/tracking/flags.py).
+    what it computed before. `policy` says how words and sentences are counted, `compress` whether predicates share
+    the entries of a flag (paper, section 2.3).
     """
     _check(model, tokenizer)
-    must_be_known(flags)
     encoder, size = model.get_encoder(), _head_size(model.config)
     embedding = encoder.get_input_embeddings().weight
     model.nretm = StateEncoder(encoder, FAMILIES[model.config.model_type].shrink(size), size)
     model.nretm.to(embedding.device, embedding.dtype).train(model.training)
-    model.nretm.options = TrackingOptions(tokenizer, policy or Policy(), flags)
+    model.nretm.options = TrackingOptions(tokenizer, policy or Policy(), compress)
     model.nretm.base = _describe(model)
     model.nretm.verdicts = []
     model.__class__ = _tracked(type(model))
@@ -242,7 +240,7 @@ def save(model: nn.Module, folder: str | Path, trained: bool = False) -> None:
     policy = {"words": settings.policy.words, "separator": settings.policy.separator,
               "stop_words": sorted(settings.policy.stop_words)}
     described = {"nretm": __version__, "base": model.nretm.base, "trained": trained,
-                 "settings": {"flags": settings.flags, "policy": policy}}
+                 "settings": {"compress": settings.compress, "policy": policy}}
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, folder / WEIGHTS)
@@ -267,7 +265,6 @@ def load(model: Model, folder: str | Path, tokenizer=None) -> Model:
     _must_fit(folder, described["base"], model.nretm.base if equipped else _describe(model))
     settings = described["settings"]
     policy = Policy(**settings["policy"] | {"stop_words": frozenset(settings["policy"]["stop_words"])})
-    flags = settings.get("flags") or (SHARED if settings["compress"] else APART)  # as folders had it before
     if not equipped:
         equip(model, tokenizer)
     tensors = load_file(folder / WEIGHTS)
@@ -279,7 +276,7 @@ def load(model: Model, folder: str | Path, tokenizer=None) -> Model:
     with torch.no_grad():
         for name, tensor in tensors.items():
             own[name].copy_(tensor)
-    model.nretm.options = TrackingOptions(model.nretm.options.tokenizer, policy, flags)
+    model.nretm.options = TrackingOptions(model.nretm.options.tokenizer, policy, settings["compress"])
     return model
 
 

@@ -57,7 +57,7 @@ class Session:
         for row, (rule, ids) in enumerate(zip(rules, input_ids.tolist(), strict=True)):
             try:
                 self.trackers.append(rule if rule is None else Tracker.for_input(
-                    rule, ids, options.tokenizer, options.policy, self.table, options.flags))
+                    rule, ids, options.tokenizer, options.policy, self.table, options.compress))
                 _must_be_possible(rule, longest)
             except ValueError as error:
                 raise ValueError(f"Row {row}: {error}") from None
@@ -251,8 +251,8 @@ def known_spelling(rule: Rule, tokenizer) -> str:
     def spelled(word: str) -> str:
         return word.lower() if _by_letter(tokenizer, word) and not _by_letter(tokenizer, word.lower()) else word
 
-    return "".join(" ".join(map(spelled, text.split(" "))) if phrase else text
-                   for text, _, phrase in rule.fragments())
+    return "".join(text if literal is None else " ".join(map(spelled, text.split(" ")))
+                   for text, literal in rule.fragments())
 
 
 def report(verdicts: list[Verdict | None]) -> None:

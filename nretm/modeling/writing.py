@@ -68,7 +68,7 @@ def write(model, rules: Rule | str | list[Rule | str], source: str | list[str] =
     written = []
     for i, (ids, verdict) in enumerate(zip(sequences, model.nretm.verdicts, strict=True)):
         tracker = Tracker.for_input(rules[i // copies], inputs["input_ids"][i // copies], how.tokenizer, how.policy,
-                                    flags=how.flags)
+                                    compress=how.compress)
         states = tracker.states(ids[1:])  # the decoder's start token is not part of the text
         length = next((t for t, state in enumerate(states) if state.finished), len(ids) - 1)
         written.append(Written(tracker.rule, states[length].text, verdict, matrix_of(tracker, ids[1:length + 1])))

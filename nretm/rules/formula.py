@@ -33,13 +33,13 @@ class Rule:
                         "and ask nretm.check(rule, text) whether a text obeys one")
 
     def __str__(self) -> str:
-        return "".join(text for text, _, _ in self.fragments())
+        return "".join(text for text, _ in self.fragments())
 
     def __repr__(self) -> str:
         return str(self)
 
-    def fragments(self, positive: bool = True) -> Iterator[tuple[str, Rule | None, bool]]:
-        """The input expression in fragments, each with the literal that it is part of, and whether it is a phrase.
+    def fragments(self, positive: bool = True) -> Iterator[tuple[str, Rule | None]]:
+        """The input expression in fragments; a phrase comes with the literal whose variable it is (section 2.3).
 
         `positive` is false under an odd number of negations: there the literal is the negated predicate.
         """
@@ -105,7 +105,7 @@ class _Joined(Rule):
     def fragments(self, positive=True):
         for i, part in enumerate(self.parts):
             if i:
-                yield self.sign, None, False
+                yield self.sign, None
             yield from _operand(part, positive)
 
 
@@ -132,17 +132,17 @@ class Not(Rule):
         _set_depth(self, 1 + self.rule.depth)
 
     def fragments(self, positive=True):
-        yield "not ", None, False
+        yield "not ", None
         yield from _operand(self.rule, not positive)
 
 
 def _operand(rule: Rule, positive: bool):
     parentheses = isinstance(rule, (_Joined, Not))
     if parentheses:
-        yield "(", None, False
+        yield "(", None
     yield from rule.fragments(positive)
     if parentheses:
-        yield ")", None, False
+        yield ")", None
 
 
 def _must_be_rule(thing: object) -> None:

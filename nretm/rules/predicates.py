@@ -142,13 +142,13 @@ class Predicate(Rule):
             object.__setattr__(self, f.name, kinds[0].tidy(value) if phrase else value)
 
     def fragments(self, positive=True):
-        literal = self if positive else Not(self)
-        yield f"{self.name}(", literal, False
+        yield f"{self.name}(", None
         for i, argument in enumerate(self.arguments):
             if i:
-                yield ", ", literal, False
-            yield written(argument), literal, isinstance(argument, str)
-        yield ")", literal, False
+                yield ", ", None
+            literal = self if positive else Not(self)
+            yield written(argument), literal if isinstance(argument, str) else None
+        yield ")", None
 
 
 def predicate(cls: type) -> type[Predicate]:

@@ -18,26 +18,20 @@ UNKNOWN = "\ufffc"  # stands for a token that the vocabulary could not spell
 MOST_UNKNOWN = 20  # in the expression; beyond this its alignment would be guesswork
 
 
-def variables_of(rule: Rule, input_ids: list[int], reader: TextReader, own: bool = False
-                 ) -> list[frozenset[int] | None]:
-    """For each literal of the rule the input tokens that are its variables; None: none, so that all tokens show it.
-
-    `own`: a literal without variables has the tokens that it is written with instead.
-    """
+def variables_of(rule: Rule, input_ids: list[int], reader: TextReader) -> list[frozenset[int] | None]:
+    """For each literal of the rule the input tokens that are its variables; None: none, so that all tokens show it."""
     text, owners = _spelled(input_ids, reader)
-    expression, parts = _expression(rule)
+    expression, phrases = _expression(rule)
     begin, owners_of_expression = _find(expression, text, owners)
     if begin is None:
         raise ValueError("the encoder's input does not end with the rule's input expression: it was given "
                          f"{_shorten(reader.text(input_ids))!r} and the rule is {_shorten(str(rule))!r}; "
                          "tokenize source + str(rule)")
     found: dict[Rule, set[int]] = {}
-    with_variables = {literal for literal, phrase, _, _ in parts if phrase}
-    for literal, phrase, start, end in parts:
-        if phrase or (own and literal not in with_variables):
-            tokens = found.setdefault(literal, set())
-            for first, last in owners_of_expression[start:end]:
-                tokens.update(range(first, last + 1))
+    for literal, start, end in phrases:
+        tokens = found.setdefault(literal, set())
+        for first, last in owners_of_expression[start:end]:
+            tokens.update(range(first, last + 1))
     in_source = [literal for literal in rule.literals if predicate_of(literal).in_source]
     if in_source:
         sentences = _source_sentences(input_ids, owners[:begin], reader)
@@ -79,15 +73,15 @@ def _spelled(input_ids: list[int], reader: TextReader) -> tuple[str, list[tuple[
     return "".join(text), owners
 
 
-def _expression(rule: Rule) -> tuple[str, list[tuple[Rule, bool, int, int]]]:
-    """The squeezed input expression, and where in it the parts of each literal stand; whether a part is a phrase."""
-    expression, parts = "", []
-    for text, literal, phrase in rule.fragments():
+def _expression(rule: Rule) -> tuple[str, list[tuple[Rule, int, int]]]:
+    """The squeezed input expression and where in it each literal's phrases stand."""
+    expression, phrases = "", []
+    for text, literal in rule.fragments():
         begin = len(expression)
         expression += _squeezed(text)
         if literal is not None:
-            parts.append((literal, phrase, begin, len(expression)))
-    return expression, parts
+            phrases.append((literal, begin, len(expression)))
+    return expression, phrases
 
 
 def _find(expression: str, text: str, owners: list[tuple[int, int]]):

@@ -2,11 +2,6 @@
 
 The flag of an input token is one entry per predicate, joined by spaces: N where the token is not a variable of the
 predicate, else the predicate's status and value.  `2 N 1 5` reads: satisfied; not mine; in progress with five to go.
-
-Flags come in three ways. "shared" is the paper's: predicates share an entry where they cannot be confused. "apart" has
-an entry for each. "own" is ours, for models of any rule: the flag has entries for the predicates that the token is part
-of and no others, and a predicate without variables, such as Len(2, 8), shows its state on the tokens that it is written
-with. So a flag says the same whatever else the rule asks for.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ from nretm.tracking.alignment import variables_of
 from nretm.tracking.growing_text import TextReader
 
 N = "N"
-SHARED, APART, OWN = WAYS = "shared", "apart", "own"
 
 
 class FlagTable:
@@ -61,11 +55,6 @@ def joined(states: list[tuple[int, int | None]]) -> tuple[int, int | None] | Non
     return (2, None) if all(status == 2 for status, _ in states) else (0, None)
 
 
-def must_be_known(flags: str) -> None:
-    if flags not in WAYS:
-        raise ValueError(f"flags is {flags!r}: choose {', '.join(map(repr, WAYS[:-1]))} or {OWN!r}.")
-
-
 @dataclass(frozen=True)
 class Layout:
     """Where flags go.  Tokens of one group carry the same flag at every step.
@@ -78,12 +67,11 @@ class Layout:
     entries: tuple[tuple[tuple[int, ...], ...], ...]
 
 
-def layout(rule: Rule, input_ids: list[int], reader: TextReader, flags: str = SHARED) -> Layout:
-    """Find the variables of each literal among the input tokens and lay out the flags in one of the WAYS."""
-    must_be_known(flags)
+def layout(rule: Rule, input_ids: list[int], reader: TextReader, compress: bool) -> Layout:
+    """Find the variables of each literal among the input tokens and share entries where the paper allows it."""
     literals = rule.literals
-    variables = variables_of(rule, input_ids, reader, own=flags == OWN)
-    slots = _slots(literals, variables) if flags == SHARED else [[i] for i in range(len(literals))]
+    variables = variables_of(rule, input_ids, reader)
+    slots = _slots(literals, variables) if compress else [[i] for i in range(len(literals))]
     everywhere = [i for i, where in enumerate(variables) if where is None]
     of_token: list[set[int]] = [set(everywhere) for _ in input_ids]
     for i, where in enumerate(variables):
@@ -93,8 +81,6 @@ def layout(rule: Rule, input_ids: list[int], reader: TextReader, flags: str = SH
     groups = np.empty(len(input_ids), dtype=np.int32)
     for token, mine in enumerate(of_token):
         key = tuple(tuple(i for i in slot if i in mine) for slot in slots)
-        if flags == OWN:
-            key = tuple(filter(None, key)) or ((),)
         groups[token] = numbers.setdefault(key, len(numbers))
     return Layout(groups, tuple(numbers))
 

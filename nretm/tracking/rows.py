@@ -12,7 +12,7 @@ import numpy as np
 
 from nretm.rules.formula import Rule
 from nretm.text.policy import Policy
-from nretm.tracking.flags import SHARED, FlagTable
+from nretm.tracking.flags import FlagTable
 from nretm.tracking.tracker import Tracker
 
 
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 def number_row(rule: Rule | str | None, source: str, target: str, tokenizer, policy: Policy | None = None,
-               table: FlagTable | None = None, flags: str = SHARED) -> Row:
+               table: FlagTable | None = None, compress: bool = True) -> Row:
     """The encoder reads the source followed by the rule; flags get their numbers from the table.
 
     Without a rule, or without a table (a baseline has no flags), the state matrix is empty.
@@ -35,5 +35,5 @@ def number_row(rule: Rule | str | None, source: str, target: str, tokenizer, pol
     labels = tokenizer(text_target=target)["input_ids"]
     if rule is None or table is None:
         return Row(input_ids, labels, np.zeros((len(labels) + 1, 1), int), np.zeros(len(input_ids), int))
-    tracker = Tracker.for_input(rule, input_ids, tokenizer, policy, table, flags)
+    tracker = Tracker.for_input(rule, input_ids, tokenizer, policy, table, compress)
     return Row(input_ids, labels, tracker.run(labels, gold=True), tracker.groups)

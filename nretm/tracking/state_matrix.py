@@ -16,7 +16,7 @@ import numpy as np
 
 from nretm.rules.formula import Rule
 from nretm.text.policy import Policy
-from nretm.tracking.flags import SHARED, FlagTable, N, entry, joined
+from nretm.tracking.flags import FlagTable, N, entry, joined
 from nretm.tracking.tracker import State, Tracker
 from nretm.tracking.word_tokenizer import WordTokenizer
 
@@ -164,7 +164,7 @@ def _cells(flags: list[list[Entry]]) -> list[Cell]:
 
 
 def state_matrix(rule: Rule | str, output, tokenizer=None, *, source: str = "", policy: Policy | None = None,
-                 table: FlagTable | None = None, flags: str = SHARED, gold: bool = False) -> StateMatrix:
+                 table: FlagTable | None = None, compress: bool = True, gold: bool = False) -> StateMatrix:
     """The state matrix of an output, given as a finished text or as token ids (which may be a prefix).
 
     Without a tokenizer the tokens are words, and the output is a text.
@@ -174,7 +174,7 @@ def state_matrix(rule: Rule | str, output, tokenizer=None, *, source: str = "", 
         if not isinstance(output, str):
             raise TypeError("token ids mean nothing without their tokenizer: state_matrix(rule, ids, tokenizer)")
         tokenizer = WordTokenizer()
-    tracker = Tracker(rule, tokenizer, source=source, policy=policy, table=table, flags=flags)
+    tracker = Tracker(rule, tokenizer, source=source, policy=policy, table=table, compress=compress)
     if isinstance(output, str):
         ids = list(tokenizer(text_target=output)["input_ids"])
         if tokenizer.eos_token_id not in (None, tracker.reader.separator_id, *ids[-1:]):

@@ -13,7 +13,7 @@ from nretm.rules.formula import Rule
 from nretm.rules.parser import as_rule
 from nretm.text.policy import Policy
 from nretm.tracking.automaton import Configuration, Reading, automaton_for
-from nretm.tracking.flags import SHARED, FlagTable, entry, joined, layout
+from nretm.tracking.flags import FlagTable, entry, joined, layout
 from nretm.tracking.growing_text import reader_for
 
 
@@ -96,27 +96,27 @@ class Tracker:
     source      the text before the rule's expression in the encoder's input, if there is one
     policy      how words and sentences are counted
     table       numbers flags; trackers that share a table share the numbers
-    flags       how they are laid out: "shared" as in the paper, "apart" or "own" (flags.py)
+    compress    let predicates share entries of the flag as the paper says; otherwise one entry per literal
     """
 
     def __init__(self, rule: Rule | str, tokenizer, *, source: str = "", policy: Policy | None = None,
-                 table: FlagTable | None = None, flags: str = SHARED):
+                 table: FlagTable | None = None, compress: bool = True):
         rule = as_rule(rule)
-        self._set(rule, tokenizer((source or "") + str(rule))["input_ids"], tokenizer, policy, table, flags)
+        self._set(rule, tokenizer((source or "") + str(rule))["input_ids"], tokenizer, policy, table, compress)
 
     @classmethod
     def for_input(cls, rule: Rule | str, input_ids, tokenizer, policy: Policy | None = None,
-                  table: FlagTable | None = None, flags: str = SHARED) -> Tracker:
+                  table: FlagTable | None = None, compress: bool = True) -> Tracker:
         """The tracker for an encoder input that is already tokenized; padding may be left in."""
         tracker = cls.__new__(cls)
-        tracker._set(as_rule(rule), [int(i) for i in input_ids], tokenizer, policy, table, flags)
+        tracker._set(as_rule(rule), [int(i) for i in input_ids], tokenizer, policy, table, compress)
         return tracker
 
-    def _set(self, rule, input_ids, tokenizer, policy, table, flags) -> None:
+    def _set(self, rule, input_ids, tokenizer, policy, table, compress) -> None:
         self.rule, self.literals, self.input_ids = rule, rule.literals, input_ids
         self.reader = reader_for(tokenizer, policy or Policy())
         self.table = table if table is not None else FlagTable()
-        self.layout = layout(rule, input_ids, self.reader, flags)
+        self.layout = layout(rule, input_ids, self.reader, compress)
         self.groups = self.layout.groups  # (S,)
         self.automaton = automaton_for(rule, self.reader)
         self._flag_ids: dict[tuple, tuple[int, ...]] = {}  # states of all literals -> flag ids of all groups

@@ -22,7 +22,6 @@ from tqdm.auto import tqdm
 
 from nretm.text import Policy
 from nretm.tracking import FlagTable, Row, number_row
-from nretm.tracking.flags import SHARED
 from reproduction.data.example import Example
 from reproduction.files import folder_written_whole
 
@@ -72,13 +71,13 @@ class _Shard:
 
 
 def state_matrices(examples: Sequence[Example], tokenizer, folder: str | Path, policy: Policy = Policy(),
-                   flags: str = SHARED, workers: int = 2, shard: int = SHARD) -> Matrices:
+                   workers: int = 2, shard: int = SHARD) -> Matrices:
     """The state matrices of the examples, made in parallel where the folder does not hold them yet.
 
-    They are kept under a fingerprint of the examples, the tokenizer, the policy and the way of the flags: what was
-    made from anything else is never taken for them.
+    They are kept under a fingerprint of the examples, the tokenizer and the policy: what was made from anything else
+    is never taken for them.
     """
-    home = Path(folder) / fingerprint(examples, tokenizer, policy, flags, shard)
+    home = Path(folder) / fingerprint(examples, tokenizer, policy, shard)
     home.mkdir(parents=True, exist_ok=True)
     parts = {home / f"{start:08d}": examples[start:start + shard] for start in range(0, len(examples), shard)}
     missing = {place: part for place, part in parts.items() if not place.exists()}
@@ -86,20 +85,18 @@ def state_matrices(examples: Sequence[Example], tokenizer, folder: str | Path, p
         bar.update(len(examples) - sum(map(len, missing.values())))
         if min(workers, len(missing)) < 2:
             for place, part in missing.items():
-                bar.update(_make(place, part, tokenizer, policy, flags))
+                bar.update(_make(place, part, tokenizer, policy))
         else:
-            with ProcessPoolExecutor(workers, get_context("spawn"), _start, (tokenizer, policy, flags)) as pool:
+            with ProcessPoolExecutor(workers, get_context("spawn"), _start, (tokenizer, policy)) as pool:
                 jobs = [pool.submit(_make_here, place, list(part)) for place, part in missing.items()]
                 for job in as_completed(jobs):
                     bar.update(job.result())
     return Matrices(list(parts))
 
 
-def fingerprint(examples: Sequence[Example], tokenizer, policy: Policy, flags: str = SHARED,
-                shard: int = SHARD) -> str:
+def fingerprint(examples: Sequence[Example], tokenizer, policy: Policy, shard: int = SHARD) -> str:
     """A name for what the matrices are made from, the same on every machine."""
-    how = f"{FORMAT} {shard} {flags} {policy.words} {policy.separator} {sorted(policy.stop_words)}"
-    digest = hashlib.sha256(how.encode())
+    digest = hashlib.sha256(f"{FORMAT} {shard} {policy.words} {policy.separator} {sorted(policy.stop_words)}".encode())
     backend = getattr(tokenizer, "backend_tokenizer", None)
     digest.update((backend.to_str() if backend else repr(sorted(tokenizer.get_vocab().items()))).encode())
     for example in examples:
@@ -112,11 +109,11 @@ def _forms(example: Example) -> list[tuple[str, ...]]:
     return [getattr(literal, "forms", ()) for literal in example.rule.literals]
 
 
-def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy, flags: str) -> int:
+def _make(place: Path, examples: Sequence[Example], tokenizer, policy: Policy) -> int:
     """Write one folder aside, move it into place, and say how many examples it has."""
     table = FlagTable()
     with no_garbage_collection():
-        rows = [number_row(e.rule, e.source, e.target, tokenizer, policy, table, flags) for e in examples]
+        rows = [number_row(e.rule, e.source, e.target, tokenizer, policy, table) for e in examples]
     sizes = [(len(row.input_ids), len(row.labels), row.columns.shape[1]) for row in rows]
     small = np.uint16 if len(table) <= np.iinfo(np.uint16).max else np.int32
     arrays = {"inputs": ([row.input_ids for row in rows], np.int32), "labels": ([row.labels for row in rows], np.int32),
@@ -142,12 +139,12 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-_shared: tuple = ()  # tokenizer, policy and flags of a worker process
+_shared: tuple = ()  # tokenizer and policy of a worker process
 
 
-def _start(tokenizer, policy: Policy, flags: str) -> None:
+def _start(tokenizer, policy: Policy) -> None:
     global _shared
-    _shared = tokenizer, policy, flags
+    _shared = tokenizer, policy
 
 
 def _make_here(place: Path, examples: Sequence[Example]) -> int:

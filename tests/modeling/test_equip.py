@@ -49,8 +49,6 @@ def test_refusals(family):
 
 
 def test_more_refusals():
-    with pytest.raises(ValueError, match="flags is 'mine': choose 'shared', 'apart' or 'own'"):
-        nretm.equip(tiny.plain("T5"), tiny.tokenizer, flags="mine")
     config = transformers.GPT2Config(n_layer=1, n_embd=8, n_head=1, vocab_size=500)
     with pytest.raises(ValueError, match="no cross-attention"):
         nretm.equip(transformers.GPT2LMHeadModel(config), tiny.tokenizer)
@@ -113,7 +111,7 @@ def test_freezing_the_baseline_trains_the_same_parameters():
 @pytest.mark.parametrize("family", ["T5", "MBart", "Marian"])
 def test_save_and_load(family, trained, tmp_path):
     model = tiny.equipped(family)
-    model.nretm.options = type(model.nretm.options)(tiny.tokenizer, nretm.Policy(words="no-punctuation"), "own")
+    model.nretm.options = type(model.nretm.options)(tiny.tokenizer, nretm.Policy(words="no-punctuation"), False)
     nretm.freeze(model)
     for parameter in model.parameters():
         if parameter.requires_grad:
@@ -127,15 +125,6 @@ def test_save_and_load(family, trained, tmp_path):
         for (name, a), (_, b) in zip(model.named_parameters(), fresh.named_parameters(), strict=True):
             saved = name.startswith("nretm.") or (trained and a.requires_grad) or not a.requires_grad
             assert torch.equal(a, b) == saved, name
-
-
-@pytest.mark.parametrize(("compress", "flags"), [(True, "shared"), (False, "apart")])
-def test_a_folder_of_the_time_before_flags_were_named(compress, flags, tmp_path):
-    nretm.save(tiny.equipped("T5"), tmp_path)
-    described = json.loads((tmp_path / "nretm.json").read_text())
-    described["settings"] = {"compress": compress, "policy": described["settings"]["policy"]}
-    (tmp_path / "nretm.json").write_text(json.dumps(described))
-    assert nretm.load(tiny.plain("T5"), tmp_path, tiny.tokenizer).nretm.options.flags == flags
 
 
 def test_what_does_not_fit_is_refused(tmp_path):

@@ -1,6 +1,5 @@
 """Generation with rules: the same with and without cache, and the right state for every beam."""
 
-import dataclasses
 import warnings
 
 import kinds
@@ -13,7 +12,6 @@ from nretm.modeling.generation import HardWord, RuleBroken, Session, known_spell
 from nretm.modeling.state_encoder import flag_tokens
 from nretm.rules.parser import RuleSyntaxError, parse
 from nretm.text.policy import Policy
-from nretm.tracking.flags import WAYS
 from nretm.tracking.tracker import Tracker
 from reproduction.files import BASES_FOLDER
 
@@ -54,12 +52,10 @@ def test_the_same_with_and_without_cache(family, search):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("use_cache", [True, False])
 @pytest.mark.parametrize("search", SEARCHES)
-def test_every_beam_has_the_state_of_its_own_prefix(search, use_cache, way, monkeypatch):
+def test_every_beam_has_the_state_of_its_own_prefix(search, use_cache, monkeypatch):
     model, seen = tiny.equipped("T5"), []
-    model.nretm.options = dataclasses.replace(model.nretm.options, flags=way)
     original = Session.flags
 
     def recorded(session, input_ids, rows, columns):
@@ -77,8 +73,7 @@ def test_every_beam_has_the_state_of_its_own_prefix(search, use_cache, way, monk
             if row == 1:
                 assert not got.any()  # no rule
                 continue
-            tracker = Tracker.for_input(tiny.RULES[row], tiny.inputs()["input_ids"][row], tiny.tokenizer,
-                                        flags=way)
+            tracker = Tracker.for_input(tiny.RULES[row], tiny.inputs()["input_ids"][row], tiny.tokenizer)
             states = [tracker.start()]
             for token in prefix[1:]:  # the model has tokens that its tokenizer lacks; they write nothing
                 states.append(tracker.step(states[-1], token) if token < len(tiny.tokenizer) else states[-1])
@@ -86,7 +81,7 @@ def test_every_beam_has_the_state_of_its_own_prefix(search, use_cache, way, monk
                 strings = [session.table.strings[i] for i in column[: len(state.flag_ids)]]
                 assert strings == [tracker.table.strings[i] for i in state.flag_ids]
                 distinct.update(strings)
-    assert len(distinct) > (3 if way == "own" else 5)
+    assert len(distinct) > 5
 
 
 def test_the_cross_attention_gets_the_flags_of_that_state():
@@ -226,7 +221,7 @@ def test_documents_end_with_the_language_code():
     """mBART: sentences are separated by its end token, and the target language ends the document."""
     model = tiny.equipped("MBart")
     settings = model.nretm.options
-    model.nretm.options = type(settings)(settings.tokenizer, Policy(separator="</s>"), "shared")
+    model.nretm.options = type(settings)(settings.tokenizer, Policy(separator="</s>"), True)
     rule, source = "translateOnce(1) & translateOnce(2)", "the car</s>the dog</s>"
     ids = tiny.tokenizer(source + rule, return_tensors="pt")["input_ids"]
     session = Session(model, ids, [rule], 30)

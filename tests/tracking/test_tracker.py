@@ -1,7 +1,5 @@
 """The tracker against a plain re-scan of the prefix and against the checker."""
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from strategies import policies, rules, texts, thorough
 
 import nretm
 from nretm import InSen, Len, Not, Policy, Tracker, TranslatedOnce
-from nretm.tracking.flags import entry
 from reproduction.bench.rescan import rescan
 
 
@@ -62,7 +59,7 @@ def test_documents_with_a_separator_token(lines):
 def test_running_example_flag_by_flag():
     """SPEC section 4: copy(car) & copy(snow) & len(9), flags of three entries."""
     tok = tokenizer("wordlevel")
-    tracker = Tracker("copy(car) & copy(snow) & len(9)", tok, flags="apart")
+    tracker = Tracker("copy(car) & copy(snow) & len(9)", tok, compress=False)
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     car, snow, other = tokens.index("car"), tokens.index("snow"), tokens.index("&")
     seen = [(s.flags[car], s.flags[snow], s.flags[other])
@@ -129,36 +126,11 @@ def test_rules_of_one_kind_share_entries_and_take_turns():
     assert len(set(tracker.groups)) == 3
 
 
-def test_own_flags_stand_where_the_predicate_is_written():
-    tok = tokenizer("wordlevel")
-    tracker = Tracker("Copy(car) & Len(1, 4) & StopWordCount(1, 2) & Copy(snow)", tok, flags="own")
-    tokens = tok.convert_ids_to_tokens(tracker.input_ids)
-    runs = [(flag, " ".join(token for _, token in run)) for flag, run in itertools.groupby(
-        zip(tracker.states(tok("the car")["input_ids"])[-1].flags, tokens, strict=True), key=lambda pair: pair[0])]
-    assert [flag for flag, _ in runs] == ["N", "2", "N", "1 2", "N", "1 1", "N", "0", "N"]
-    assert [written for flag, written in runs if flag != "N"] == ["car", "Len ( 1 , 4 )", "StopWordCount ( 1 , 2 )", "snow"]
-
-
-@thorough
-@given(rules, texts, st.sampled_from(KINDS))
-def test_own_flags_show_the_states_of_the_predicates_that_a_token_is_part_of(rule, text, kind):
-    tok = tokenizer(kind)
-    own, apart = (Tracker(rule, tok, flags=flags) for flags in ("own", "apart"))
-    mine = [{i for turns in own.layout.entries[group] for i in turns} for group in own.groups]
-    shown = [{i for turns in apart.layout.entries[group] for i in turns} for group in apart.groups]
-    everywhere = set.intersection(*shown)
-    assert set().union(*mine) == set(range(len(rule.literals)))
-    assert all(a - everywhere == b - everywhere for a, b in zip(mine, shown, strict=True))
-    assert all(any(i not in each for each in mine) for i in everywhere)
-    for state in own.states(tok(text)["input_ids"]):
-        assert state.flags == [" ".join(entry(state.states[i]) for i in sorted(part)) or "N" for part in mine]
-
-
 def test_a_gold_target_hides_what_it_does_not_obey():
     """Section 2.4: no alignment with the gold gives N; an alternative of an obeyed clause is tracked all the same."""
     tok = tokenizer("wordlevel")
     ids = [*tok("the car drove .")["input_ids"], tok.eos_token_id]
-    tracker = Tracker("Copy(car) & Copy(snow) & (Len(1, 4) || StopWordCount(1, 4))", tok, flags="apart")
+    tracker = Tracker("Copy(car) & Copy(snow) & (Len(1, 4) || StopWordCount(1, 4))", tok, compress=False)
     tokens = tok.convert_ids_to_tokens(tracker.input_ids)
     columns = tracker.run(ids, gold=True)
     row = {word: [tracker.table.strings[column[tracker.groups[tokens.index(word)]]] for column in columns]
