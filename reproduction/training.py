@@ -130,7 +130,9 @@ def load_trained(name: str, profile: str = "demo", root: Path = ROOT, **override
         raise Stopped(f"{name} has not been trained with seed {settings.seed} under the profile {profile}: "
                       f"run `python -m reproduction train {name} --profile {profile} --seed {settings.seed}` first.")
     model, tokenizer = build(experiment, settings)
-    load_model(model, weights)
+    missing, unexpected = load_model(model, weights, strict=False)
+    if lacking := {*missing, *unexpected} - set(model._keys_to_ignore_on_save or ()):  # Marian's positions are computed
+        raise Stopped(f"{weights} is not of this model ({', '.join(sorted(lacking)[:3])}): delete it and train again.")
     return model.eval(), tokenizer
 
 

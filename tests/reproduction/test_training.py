@@ -10,8 +10,9 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import tiny as families
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import T5Config, T5ForConditionalGeneration
 
@@ -160,6 +161,17 @@ def test_the_trained_model_can_be_loaded(undisturbed, tiny):
     assert same({name: model.state_dict()[name] for name in weights(undisturbed)}, weights(undisturbed))
     with pytest.raises(training.Stopped, match="order-t5 has not been trained with seed 0"):
         training.load_trained("order-t5", "smoke", undisturbed, model=tiny)
+
+
+def test_a_trained_marian_has_no_positions_in_its_file_and_is_read_all_the_same(tmp_path, monkeypatch):
+    trained, path = families.plain("Marian", seed=1), work(tmp_path, "ted15-mbart") / MODEL
+    trained.save_pretrained(path.parent)
+    monkeypatch.setattr(training, "build", lambda *_: (families.plain("Marian"), None))
+    read, _ = training.load_trained("ted15-mbart", "smoke", tmp_path)
+    assert same(read.state_dict(), trained.state_dict()) and len(load_file(path)) < len(read.state_dict())
+    save_file({name: tensor for name, tensor in load_file(path).items() if "fc1" not in name}, path)
+    with pytest.raises(training.Stopped, match="is not of this model .*fc1"):
+        training.load_trained("ted15-mbart", "smoke", tmp_path)
 
 
 def test_what_a_user_can_do_something_about_is_one_sentence(undisturbed, tiny, tmp_path, monkeypatch):
