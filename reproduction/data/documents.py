@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from nretm.rules import And, Rule, Sentences, TranslatedOnce
+from nretm.rules import And, Len, Range, Rule, Sentences, TranslatedOnce, every
 from nretm.text import Policy
 from reproduction.data.example import Example
 
@@ -55,8 +55,8 @@ def translated_once(sentences: int) -> Rule:
 
 
 def exactly(rule: Rule) -> Rule:
-    """The same, and no sentence besides: what SAR counts."""
-    return rule & Sentences(len(rule.literals))
+    """The same, with no sentence besides, which is what SAR counts, and with none that is empty."""
+    return rule & Sentences(len(rule.literals)) & Len(every, Range(1))
 
 
 def _tidy(sentence: str) -> str:
