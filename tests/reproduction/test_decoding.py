@@ -108,8 +108,8 @@ def test_an_enforced_document_has_as_many_sentences_as_its_source(marian):
     wanted = [len(example.rule.literals) for example in examples]
 
     def sentences(experiment):
-        documents = generate(model, tokenizer, experiment, settings, examples)
-        return [sum(map(bool, document.split("</s>"))) for document in documents]
+        written = generate(model, tokenizer, experiment, settings, examples)
+        return [sum(map(bool, text.split("</s>"))) for text in written]
 
     assert sentences(experiment) == wanted != sentences(experiment_named("ted15-mbart"))
 
