@@ -94,7 +94,8 @@ def result(results: Path) -> str:
               for name in ("any-t5", "any-nretm")]
     lines.append(f"| any rule, one model for all | CSR | {' | '.join(anyone)} | | |")
     on_stories = made_with("ROCStories", runs, [f"{rule}-{model}" for rule in RULES for model in ("t5", "nretm")])
-    how = f"{on_stories.removesuffix('.')}; CommonGen: {_steps(runs['commongen-t5-base'])}."
+    concepts = runs["commongen-t5-base"]
+    how = f"{on_stories.removesuffix('.')}. CommonGen: {_steps(concepts)}, {seeds_of(concepts)}."
     return "\n".join([how, "", *lines, "", f"{claims.summary(_judged(results))}."])
 
 

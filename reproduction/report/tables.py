@@ -126,10 +126,10 @@ def seeds_of(made: list[dict]) -> str:
 
 def _rule(name: str) -> str:
     """What a rule of stories is called, whichever model is asked to obey it; other experiments by their names."""
-    experiment = EXPERIMENTS[name]
-    if experiment.rule not in STORY_RULES:
+    experiment, titles = EXPERIMENTS[name], {**STORY_RULES, "zeroshot": "the zero-shot index"}
+    if experiment.rule not in titles:
         return name
-    return f"{STORY_RULES[experiment.rule]}{', enforced' if experiment.enforced else ''}"
+    return f"{titles[experiment.rule]}{', enforced' if experiment.enforced else ''}"
 
 
 def _baseline(experiment: Experiment) -> Experiment:

@@ -137,6 +137,7 @@ def test_seeds_are_averaged(tmp_path):
 @pytest.mark.parametrize("numbers, said", [
     ({"r1-t5": 1, "r1-nretm": 1}, "one seed"), ({"r1-t5": 3, "r1-nretm": 3}, "3 seeds"),
     ({"insen-t5": 1, "r1-t5": 3, "r1-nretm": 3}, "3 seeds of R1; one seed of the others"),
+    ({"insen-t5": 1, "zeroshot-t5": 2, "zeroshot-nretm": 2}, "2 seeds of the zero-shot index; one seed of the others"),
     ({"r1-t5": 2, "r1-nretm": 2, "r1-nretm-enforced": 1}, "2 seeds of R1; one seed of the others"),
     ({"r1-t5": 2, "r1-nretm": 1}, "2 seeds of r1-t5; one seed of the others")])
 def test_which_experiments_have_more_seeds_is_said(numbers, said):
