@@ -65,7 +65,7 @@ def run(name: str, profile: str = "demo", root: Path = ROOT, size: int = SIZE, d
               "steps": about["kept step"] if ours else about["steps"], "settings": about["settings"],
               "parameters": dataclasses.asdict(count(model)), "log": about["log"],
               "data": about["data"] | {"test": dataclasses.asdict(tested)},
-              "seconds": seconds | {"total": sum(seconds.values())},
+              "seconds": seconds | {"total": round(sum(seconds.values()), 1)},
               "command": f"python -m reproduction any {name}" + ("" if ours else f" --profile {profile} --data DIR")}
     if not ours:  # the file that training wrote is written again
         record["best_step"] = about["best_step"]
